@@ -16,7 +16,7 @@ from ...kube.resources import CRDS
 from ..console import flags
 from ..console.exits import OK, REFUSED, UNREACHABLE, UNREADABLE, UsageError
 from ..console.kind_names import parse_kind
-from ..console.options import option, several, switch
+from ..console.options import option, repeatable, switch
 from ..console.output import write_stderr, write_stdout
 from ..console.program import installed_version
 from ..files.read import load_text
@@ -31,8 +31,8 @@ _MAX_LISTED_FIELDS: Final = 20  # that a definition would take away
 class Options(NamedTuple):
     """Flags and arguments."""
 
-    kind: Annotated[tuple[str, ...], several("only this kind (name, plural or short name); repeatable")] = ()
-    output: Annotated[str, flags.output("yaml", "json", text="format (default yaml); several in JSON are one List")] = "yaml"
+    kind: Annotated[tuple[str, ...], repeatable("only this kind (name, plural or short name); repeatable")] = ()
+    output: Annotated[str, flags.output("yaml", "json", text="format (default yaml); repeatable in JSON are one List")] = "yaml"
     namespace: Annotated[str | None, option("namespace of the conversion Service (default dynamo-system)", "NS")] = None
     service: Annotated[str | None, option("name of the conversion Service (default dynamo-webhooks)", "NAME")] = None
     url: Annotated[str | None, option("conversion server outside the cluster, instead of a Service: https://HOST[:PORT][/convert]")] = None

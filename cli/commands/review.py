@@ -9,7 +9,7 @@ from ...admission.registration import Purpose
 from ...webhooks.admission import answer
 from ...webhooks.routes import ALIASES, CONVERT, ROUTES, Route, route_path
 from ..console import flags
-from ..console.escaping import JSON, inert
+from ..console.escaping import JSON, escape_commands
 from ..console.exits import OK, REFUSED, UNREADABLE, UsageError
 from ..console.flags import FactFlags
 from ..console.nearest import did_you_mean
@@ -46,7 +46,7 @@ def run(options: Options) -> int:
     request = _request(body)
     route = _route(options.path, request, mutate=options.mutate)
     answered = answer(route, body, settings)
-    write_bytes(inert(answered.body.decode(), JSON).encode())
+    write_bytes(escape_commands(answered.body.decode(), JSON).encode())
     if answered.status != 200:
         write_stderr(f"{options.review}: the server would answer HTTP status {answered.status} without a review")
         return UNREADABLE

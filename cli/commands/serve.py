@@ -59,7 +59,7 @@ def run(options: ServerOptions) -> int:
 def _told(options: ServerOptions, settings: OperatorConfiguration) -> dict[str, Any]:
     """The facts that files and flags give, which override the cluster's; reports facts that none gives."""
     from ..daemon import server
-    from ..facts.load import consequences
+    from ..facts.load import describe_consequences
 
     watching = server.watches(options, os.environ)
     if not options.no_cluster and not watching:
@@ -70,7 +70,7 @@ def _told(options: ServerOptions, settings: OperatorConfiguration) -> dict[str, 
         return facts
     stated = server.read_stated_facts(options, settings)
     if not watching:
-        for line in consequences(facts_from(stated)):
+        for line in describe_consequences(facts_from(stated)):
             write_stderr(line)
     return stated
 

@@ -6,10 +6,10 @@ from typing import Annotated, Final, NamedTuple
 from ...api.line import DEFAULT_LINE, Line
 from .exits import UsageError
 from .kubernetes import OLDEST_MINOR, read_minor
-from .options import Flag, FlagError, argument, option, several, switch
+from .options import Flag, FlagError, argument, option, repeatable, switch
 
 Paths = Annotated[tuple[str, ...], argument("files, folders, globs, or - for standard input", "PATH", nargs="*")]
-Exclude = Annotated[tuple[str, ...], several("files to leave out; repeatable", "GLOB")]
+Exclude = Annotated[tuple[str, ...], repeatable("files to leave out; repeatable", "GLOB")]
 AllowEmpty = Annotated[bool, switch("for hooks: accept no Dynamo object, and unreadable files that do not contain nvidia.com")]
 AllowNone = Annotated[bool, switch("accept no Dynamo object", "--allow-empty")]
 RequireFacts = Annotated[bool, switch("exit code 5 if something could not be evaluated")]
@@ -60,7 +60,7 @@ class FactFlags(NamedTuple):
 
     line: Annotated[Line | None, release(f"operator release (default: from the facts, else {DEFAULT_LINE})")] = None
     file: Annotated[str | None, option("facts about the cluster and the operator, YAML", "--facts", "FILE")] = None
-    set_fact: Annotated[tuple[str, ...], several("one fact, such as grove=true; overrides the file; repeatable", "NAME=VALUE")] = ()
+    set_fact: Annotated[tuple[str, ...], repeatable("one fact, such as grove=true; overrides the file; repeatable", "NAME=VALUE")] = ()
 
 
 def output(*forms: str, text: str = "format (default %(default)s)") -> Flag:

@@ -20,17 +20,17 @@ class Flag(NamedTuple):
     """How a field is declared to argparse; an argument has no names."""
 
     names: tuple[str, ...] | None
-    given: Mapping[str, Any]
+    keywords: Mapping[str, Any]
     long: bool = True  # whether there is one
     former: Mapping[str, str] = {}  # other flags for the field, which scripts of earlier versions use, each with the value that it sets
 
 
-def option(text: str, *words: str, long: bool = True, former: Mapping[str, str] = {}, **given: Any) -> Flag:
+def option(text: str, *words: str, long: bool = True, former: Mapping[str, str] = {}, **keywords: Any) -> Flag:
     """A flag with a value, whose help is `text`; `words` are its names, and the placeholder of its value.
 
     Its long name is that of the field, if it is `long` and no name is.
     """
-    return Flag(tuple(word for word in words if word.startswith("-")), _given(text, words, given), long, former)
+    return Flag(tuple(word for word in words if word.startswith("-")), _given(text, words, keywords), long, former)
 
 
 def switch(text: str, *names: str) -> Flag:
@@ -38,19 +38,19 @@ def switch(text: str, *names: str) -> Flag:
     return Flag(names, {"action": "store_true", "help": text})
 
 
-def several(text: str, *words: str, **given: Any) -> Flag:
+def repeatable(text: str, *words: str, **keywords: Any) -> Flag:
     """A flag that may be repeated; the field is a tuple."""
-    return option(text, *words, action="append", default=[], **given)
+    return option(text, *words, action="append", default=[], **keywords)
 
 
-def argument(text: str, *words: str, **given: Any) -> Flag:
+def argument(text: str, *words: str, **keywords: Any) -> Flag:
     """An argument; with `nargs="*"` the field is a tuple."""
-    return Flag(None, _given(text, words, given))
+    return Flag(None, _given(text, words, keywords))
 
 
-def _given(text: str, words: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+def _given(text: str, words: tuple[str, ...], keywords: Mapping[str, Any]) -> dict[str, Any]:
     values = [word for word in words if not word.startswith("-")]
-    return {"help": text, **({"metavar": values[0]} if values else {}), **given}
+    return {"help": text, **({"metavar": values[0]} if values else {}), **keywords}
 
 
 def declare(parser: argparse.ArgumentParser, kind: type, sections: Mapping[str, str] = {}) -> None:
@@ -68,10 +68,10 @@ def _declare(parser: argparse.ArgumentParser, target: argparse._ActionsContainer
         elif not isinstance(flag, Flag):
             continue
         elif flag.names is None:
-            target.add_argument(name, **flag.given)
+            target.add_argument(name, **flag.keywords)
         else:
             long = () if any(each.startswith("--") for each in flag.names) or not flag.long else (f"--{name.replace('_', '-')}",)
-            target.add_argument(*flag.names, *long, dest=name, **{"default": default, **flag.given})
+            target.add_argument(*flag.names, *long, dest=name, **{"default": default, **flag.keywords})
             for former, value in flag.former.items():
                 target.add_argument(former, dest=name, action="store_const", const=value, help=HIDDEN)
 

@@ -10,7 +10,7 @@ import sys
 from io import TextIOWrapper
 from typing import Final
 
-from .escaping import command_in, inert, plain
+from .escaping import escape_commands, escape_controls, find_command
 from .exits import UsageError
 
 # set by the runners of GitHub and Gitea, Azure, GitLab and TeamCity
@@ -36,7 +36,7 @@ def write_stdout(text: str, *, painted: bool = False) -> None:
 
     What does not print is escaped, but for the colours of a text that is `painted`, whose author has escaped all text of others.
     """
-    _print(inert(plain(text, painted=painted)))
+    _print(escape_commands(escape_controls(text, painted=painted)))
 
 
 def write_document(text: str) -> None:
@@ -44,10 +44,10 @@ def write_document(text: str) -> None:
 
     Raises: UsageError as above, and where a CI runner would obey a line.
     """
-    if any(map(os.environ.get, _RUNNERS)) and not _is_file() and (command := command_in(text)) is not None:
+    if any(map(os.environ.get, _RUNNERS)) and not _is_file() and (command := find_command(text)) is not None:
         line, what = command
         raise UsageError(f"line {line} of the result is not printed, since the CI runner would obey it: {what}; redirect it into a file")
-    _print(plain(text) if sys.stdout.isatty() else text)
+    _print(escape_controls(text) if sys.stdout.isatty() else text)
 
 
 def _is_file() -> bool:
@@ -89,7 +89,7 @@ def write_stderr(text: str) -> None:
     What does not print is escaped: sentences quote names and values of authors, which must control neither a terminal nor a CI runner.
     """
     try:
-        sys.stderr.write(inert(plain(text)) + "\n")
+        sys.stderr.write(escape_commands(escape_controls(text)) + "\n")
         sys.stderr.flush()
     except OSError:  # there is no stream left to report it on
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())

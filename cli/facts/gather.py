@@ -55,7 +55,7 @@ class InstalledOperator(NamedTuple):
 
     namespace: str
     name: str
-    told: dict[str, Any]
+    facts: dict[str, Any]
     scope: ScopeSettings | None  # None when its configuration can't be known
     reasons: dict[str, str]
     why: str = ""  # why nothing of the configuration is known
@@ -87,7 +87,7 @@ class _Container(NamedTuple):
         return None
 
 
-async def _told(cluster: Cluster, deployment: Node) -> InstalledOperator | None:
+async def _read_operator(cluster: Cluster, deployment: Node) -> InstalledOperator | None:
     """The operator of a Deployment; None for another's, and for one with a member of a wrong type, as no API server stores it."""
     container = None
     try:
@@ -193,7 +193,7 @@ async def gather_facts(cluster: Cluster, namespace: str = "") -> GatheredFacts:
     await groups.detect()
     served = {fact: groups.known[name].served for name, fact in CAPABILITIES.items()}
     reasons |= {fact: f"{_UNREADABLE}: {groups.reason}" for fact, value in served.items() if value is None}
-    configured = dict(operator.told) if operator is not None else {}
+    configured = dict(operator.facts) if operator is not None else {}
     definitions = [await _asked(cluster.get(CRDS, BY_NAME[name].crd_name), "operatorLine", reasons) for name in WRITTEN]
     configured |= {} if of_release(configured.get("operatorVersion", "")) else _line(definitions, reasons)
     topologies = await _listed(cluster.list(topologies_of(configured)), "clusterTopologies", reasons)
@@ -248,7 +248,7 @@ async def _operator(cluster: Cluster, namespace: str, reasons: dict[str, str]) -
     """The operator whose settings apply, in one namespace if that is given; None if that is ambiguous."""
     try:
         deployments = (await cluster.list(DEPLOYMENTS, namespace)).items
-        operators = [operator for each in deployments if (operator := await _told(cluster, each)) is not None]
+        operators = [operator for each in deployments if (operator := await _read_operator(cluster, each)) is not None]
     except UnavailableError:
         raise
     except ApiError as error:

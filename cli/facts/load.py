@@ -76,7 +76,7 @@ def flag_for(fact: str, line: Line) -> str:
     return f"--set-fact {fact}={examples.get(fact, 'true')}"
 
 
-def consequences(facts: Facts) -> list[str]:
+def describe_consequences(facts: Facts) -> list[str]:
     """One sentence for each unknown fact that rules or defaults ask for: which they are, and what they do without it."""
     from ...policies.catalogue import list_rules
 

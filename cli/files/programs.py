@@ -38,7 +38,7 @@ class _TooMuchError(Exception):
 
 
 def run(
-    words: Sequence[str], patience: float, *, given: bytes = b"", environment: Mapping[str, str] | None = None, most: int | None = None
+    words: Sequence[str], patience: float, *, input_data: bytes = b"", environment: Mapping[str, str] | None = None, most: int | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     """Runs a program in its own session, without a terminal; with `most` its standard input is empty.
 
@@ -50,7 +50,7 @@ def run(
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, env=environment
     ) as process:
         try:
-            out, err = process.communicate(given, timeout=patience) if most is None else _bounded(process, patience, most)
+            out, err = process.communicate(input_data, timeout=patience) if most is None else _bounded(process, patience, most)
         except BaseException:
             if hasattr(os, "killpg"):
                 os.killpg(process.pid, signal.SIGKILL)  # not reaped yet, so that the group is this one still

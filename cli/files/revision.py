@@ -58,9 +58,9 @@ def commit_of(root: str, revision: str, flag: str) -> str:
     raise UsageError(f"{flag} {revision}: {root} has no such revision")
 
 
-def ask(root: str, flag: str, *words: str, given: bytes = b"") -> bytes:
+def run_git(root: str, flag: str, *words: str, input_data: bytes = b"") -> bytes:
     """Run git and return its output. Raises: UsageError with its first sentence when it fails."""
-    done = _run(root, flag, *words, given=given)
+    done = _run(root, flag, *words, input_data=input_data)
     if b"promisor remote" in done.stderr and done.returncode:
         how = "fetch them first (git fetch --refetch --no-filter), or clone without --filter"
         raise UsageError(f"{flag}: {root} is a partial clone that lacks files of this revision; {how}")
@@ -80,11 +80,11 @@ def _commit(root: str, revision: str, flag: str) -> str | None:
     return None if done.returncode else done.stdout.decode("ascii").strip()
 
 
-def _run(root: str, flag: str, *words: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def _run(root: str, flag: str, *words: str, input_data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     environment = {key: value for key, value in os.environ.items() if key not in _OWN} | _QUIETLY
     try:
         # no word begins with a hyphen that we didn't write
-        return run(["git", *_INERT, "-C", root, *words], _CALL_TIMEOUT_SECONDS, given=given, environment=environment)
+        return run(["git", *_INERT, "-C", root, *words], _CALL_TIMEOUT_SECONDS, input_data=input_data, environment=environment)
     except (FileNotFoundError, PermissionError):
         raise UsageError(f"{flag} needs git, which can't be found") from None
     except subprocess.TimeoutExpired:
@@ -107,7 +107,7 @@ class GitTree:
         self.revision = revision
         self.root = root
         self._flag = flag
-        listing = ask(root, flag, "ls-tree", "-r", "-z", "--full-tree", commit_of(root, revision, flag))
+        listing = run_git(root, flag, "ls-tree", "-r", "-z", "--full-tree", commit_of(root, revision, flag))
         self._blobs = dict(_listed(listing))  # name -> what git keeps it under
 
     def __contains__(self, name: str) -> bool:
@@ -121,7 +121,7 @@ class GitTree:
     def texts(self, names: Iterable[str], holding: str = "") -> Iterator[tuple[str, str | InputError]]:
         """The texts of files that were there and hold a word, or why one can't be read. Raises: UsageError when git can't read one."""
         wanted = [(name, self._blobs[name]) for name in names if name in self._blobs]
-        sizes = [int(size) for size in self._asked(wanted, "--batch-check=%(objectsize)").splitlines() if size.isdigit()]
+        sizes = [int(size) for size in self._read_batch(wanted, "--batch-check=%(objectsize)").splitlines() if size.isdigit()]
         if len(sizes) < len(wanted):
             raise UsageError(
                 f"{self._flag} {self.revision}: {self.root} lacks files of this revision, or they are damaged; git fsck says more"
@@ -129,30 +129,34 @@ class GitTree:
         blobs = [_Blob(name, blob, size) for (name, blob), size in zip(wanted, sizes, strict=True)]
         for blob in blobs:
             if blob.size > LIMIT:
-                yield blob.name, InputError(f"is larger than {LIMIT // 2**20} MiB", self.shown(blob.name))
+                yield blob.name, InputError(f"is larger than {LIMIT // 2**20} MiB", self.display_name(blob.name))
         for group in _groups(blob for blob in blobs if blob.size <= LIMIT):
             for name, data in self._contents(group):
                 if holding.encode() not in data:
                     continue
                 try:
-                    yield name, decode(data, self.shown(name))
+                    yield name, decode(data, self.display_name(name))
                 except InputError as error:
                     yield name, error
 
-    def shown(self, name: str) -> str:
+    def display_name(self, name: str) -> str:
         """A file of the revision as git itself would write it."""
         return f"{self.revision}:{name}"
 
     def _contents(self, group: list[_Blob]) -> Iterator[tuple[str, bytes]]:
-        out = self._asked([(blob.name, blob.id) for blob in group], "--batch")
+        out = self._read_batch([(blob.name, blob.id) for blob in group], "--batch")
         at = 0
         for blob in group:
             begin = out.index(b"\n", at) + 1
             yield blob.name, out[begin : begin + blob.size]
             at = begin + blob.size + 1
 
-    def _asked(self, wanted: list[tuple[str, str]], how: str) -> bytes:
-        return ask(self.root, self._flag, "cat-file", how, given="".join(f"{blob}\n" for _, blob in wanted).encode()) if wanted else b""
+    def _read_batch(self, wanted: list[tuple[str, str]], how: str) -> bytes:
+        return (
+            run_git(self.root, self._flag, "cat-file", how, input_data="".join(f"{blob}\n" for _, blob in wanted).encode())
+            if wanted
+            else b""
+        )
 
 
 class GitTrees:
@@ -165,7 +169,7 @@ class GitTrees:
         self._trees: dict[str, GitTree] = {}
         self._roots: dict[str, str | None] = {}
 
-    def place(self, path: str) -> tuple[GitTree, str]:
+    def locate(self, path: str) -> tuple[GitTree, str]:
         """The repository of a path, and the path from its root, empty for that. Raises: UsageError without repository, revision or git."""
         real = os.path.realpath(path)
         # a folder may be the root of a repository itself
@@ -181,7 +185,7 @@ class GitTrees:
         return self._trees[root], "" if name == "." else name
 
 
-def texts_at(revision: str, paths: Sequence[str], files: Sequence[str], excluded: Sequence[str]) -> dict[str, str | InputError]:
+def read_revision(revision: str, paths: Sequence[str], files: Sequence[str], excluded: Sequence[str]) -> dict[str, str | InputError]:
     """The texts of files at a revision, by their paths today; a file that wasn't there is left out, one of a folder that is gone counts.
 
     `paths` and `excluded` are what the command was given, `files` what they mean today. Raises: UsageError without revision or git.
@@ -191,12 +195,12 @@ def texts_at(revision: str, paths: Sequence[str], files: Sequence[str], excluded
     trees = GitTrees(revision)
     wanted: dict[GitTree, dict[str, str]] = {}  # name in the tree -> path
     for file in files:
-        tree, name = trees.place(file)
+        tree, name = trees.locate(file)
         wanted.setdefault(tree, {})[name] = file
     for path in paths:
         if os.path.isdir(path):
-            tree, folder = trees.place(path)
-            for name, full in below(tree, folder):
+            tree, folder = trees.locate(path)
+            for name, full in list_below(tree, folder):
                 file = str(Path(path, name))
                 if not is_excluded(file, excluded):
                     wanted.setdefault(tree, {}).setdefault(full, file)
@@ -204,7 +208,7 @@ def texts_at(revision: str, paths: Sequence[str], files: Sequence[str], excluded
     return dict(sorted(texts.items()))
 
 
-def below(tree: GitTree, folder: str) -> Iterator[tuple[str, str]]:
+def list_below(tree: GitTree, folder: str) -> Iterator[tuple[str, str]]:
     """The YAML and JSON files of a folder in a revision, as (path from the folder, path from the root); hidden folders are left out."""
     prefix = f"{folder}/" if folder else ""
     for full in tree:

@@ -43,7 +43,7 @@ class Manifest(NamedTuple):
         return data
 
 
-def place_in(manifest: Manifest, namespace: str) -> Manifest:
+def set_namespace(manifest: Manifest, namespace: str) -> Manifest:
     """The object in a namespace, where it names none: its data change as kubectl changes its request."""
     metadata = manifest.data.get("metadata") or {}
     if not namespace or not isinstance(metadata, dict) or metadata.get("namespace"):

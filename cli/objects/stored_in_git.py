@@ -37,14 +37,14 @@ class StoredInGit:
         if STDIN in files:
             raise UsageError(f"{FLAG} {revision}: standard input was in no revision; name the files")
         trees = GitTrees(revision)
-        self._places = {file: trees.place(file) for file in files}
+        self._locations = {file: trees.locate(file) for file in files}
         self._repositories: dict[GitTree, _Repository] = {}
-        for tree, name in self._places.values():
+        for tree, name in self._locations.values():
             self._repositories.setdefault(tree, _Repository(tree)).expect(name)
 
     def find_stored(self, new: Manifest, line: Line) -> StoredObject:
         """The object in the revision. One that can't be read is reported, and is no error: the new one is checked alone."""
-        tree, name = self._places[new.document.source.name]
+        tree, name = self._locations[new.document.source.name]
         repository = self._repositories[tree]
         before = repository.file(name)
         candidates = [obj for obj in before.objects if obj.identity == new.identity] or repository.moved(new.identity)
@@ -79,7 +79,7 @@ class _Repository:
         if self._texts is None:
             self._texts = dict(self._tree.texts(sorted(self._expected)))
         if name != self._last[0]:
-            self._last = name, _read(self._tree.shown(name), self._texts.get(name, ""))
+            self._last = name, _read(self._tree.display_name(name), self._texts.get(name, ""))
         return self._last[1]
 
     def moved(self, identity: Identity) -> list[Manifest]:
@@ -88,7 +88,7 @@ class _Repository:
             self._left = {}
             names = [name for name in self._tree if is_text(name)]
             for name, text in self._tree.texts(names, holding=GROUP):
-                for obj in _gone(_read(self._tree.shown(name), text).objects, f"{self._tree.root}/{name}"):
+                for obj in _gone(_read(self._tree.display_name(name), text).objects, f"{self._tree.root}/{name}"):
                     self._left.setdefault(obj.identity, []).append(obj)
         return self._left.get(identity, [])
 

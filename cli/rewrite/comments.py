@@ -69,8 +69,8 @@ class AttachedComments:
         self._sources = sources
         self._waiting: dict[int, str] = {}
 
-    def told(self, entry: Entry) -> None:
-        """Remembers that an entry is written with all that is beside and below it."""
+    def mark_written(self, entry: Entry) -> None:
+        """Marks an entry as written with all that is beside and below it."""
         self._sources.first_use(entry, "behind")
         self._sources.first_use(entry, "below")
 

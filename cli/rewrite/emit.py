@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import yaml
 
-from ..console.escaping import inert, visible
+from ..console.escaping import escape_commands, escape_document
 from ..yaml.scalars import ScalarError, parse_plain_scalar
 
 _LINE_ENDS: Final = re.compile("[\u0085\u2028\u2029]")
@@ -23,7 +23,7 @@ _STYLES: Final = ("'", '"', "|", ">")
 
 def emit_json(value: Any) -> str:
     """Indented JSON with a final newline; what does not print is escaped."""
-    return visible(json.dumps(value, indent=2, ensure_ascii=False)) + "\n"
+    return escape_document(json.dumps(value, indent=2, ensure_ascii=False)) + "\n"
 
 
 def emit_yaml(value: Any) -> str:
@@ -142,7 +142,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    quoted = inert(text) != text or _means_else(text)  # in double quotes, commands of CI runners can be escaped
+    quoted = escape_commands(text) != text or _means_else(text)  # in double quotes, commands of CI runners can be escaped
     lines = text.split("\n")
     # a literal block holds only ordinary characters, and no blanks at the ends of lines
     is_block = len(lines) > 1 and text[0] not in " \n" and all(line.isprintable() and line == line.rstrip() for line in lines)

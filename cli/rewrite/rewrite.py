@@ -365,7 +365,7 @@ class BlockWriter:
         """An entry whose value is unchanged, with all comments in it."""
         own = node is source.node and source.last > 0
         if own and source.key == key:
-            self._beside.told(source)
+            self._beside.mark_written(source)
             first, *more = self._text[source.start : source.last].split("\n")
             return [" " * column + first, *(shift_line(line, column - source.column) for line in more)]
         prefix = self._prefix(key, source, column)
@@ -373,10 +373,10 @@ class BlockWriter:
             to = self._column_like(key, source, node, column, node.data)
             below = self._block_of(source, node, to)
             behind = self._beside.behind(source, node, key)
-            self._beside.told(source)
+            self._beside.mark_written(source)
             return _joined(prefix, behind, below, column)
         behind = "" if own else self._beside.behind(source, node, key)
-        self._beside.told(source)
+        self._beside.mark_written(source)
         first, *more = self._text[node.start : max(source.last, line_end(self._text, node.end)) if own else node.end].split("\n")
         gap = self._gap(source, node) if key is not None else " "
         behind = "" if more else behind

@@ -29,7 +29,7 @@ from ..objects.manifest import Fields, unfold_list
 from ..yaml.errors import InputError
 from ..yaml.load import Document, Source, read_text
 from .idle import list_idle
-from .marks import find_place
+from .marks import find_position
 
 if TYPE_CHECKING:
     from .surroundings import Surroundings
@@ -146,7 +146,7 @@ def _placed(error: PolicyError, document: Document) -> UsageError:
 
 
 def _at(document: Document, path: Path, line: int = 0, column: int = 0) -> str:
-    return ":".join((document.source.name, *map(str, find_place(document, path, line, column))))
+    return ":".join((document.source.name, *map(str, find_position(document, path, line, column))))
 
 
 class UserRuleContext:

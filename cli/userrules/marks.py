@@ -43,10 +43,10 @@ def find_marks(source: Source, minor: int, line: Line) -> list[PolicyMark]:
 
 
 def _mark(document: Document, path: Path, text: str, line: int, column: int, *, is_error: bool) -> PolicyMark:
-    return PolicyMark(*find_place(document, path, line, column), f"{shorten(format_path(path), 200)}: {shorten(text, 1_000)}", is_error)
+    return PolicyMark(*find_position(document, path, line, column), f"{shorten(format_path(path), 200)}: {shorten(text, 1_000)}", is_error)
 
 
-def find_place(document: Document, path: Path, line: int = 0, column: int = 0) -> tuple[int, int]:
+def find_position(document: Document, path: Path, line: int = 0, column: int = 0) -> tuple[int, int]:
     """Line and column of a field, or of a place in its text, which is looked for in the lines where it can be."""
     position = document.value_position(path)
     place = position.line, position.column

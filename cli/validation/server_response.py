@@ -107,7 +107,7 @@ class ServerResponse(NamedTuple):
         return self.status < 400
 
     @property
-    def told(self) -> str:
+    def kubectl_text(self) -> str:
         """Text that kubectl prints for a refusal; empty where the write is accepted."""
         if self.accepted:
             return ""

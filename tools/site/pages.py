@@ -14,7 +14,7 @@ from dynamo_webhooks.api.kinds import list_kind_versions
 from dynamo_webhooks.api.schema import Node, whole_schema
 from dynamo_webhooks.cli.commands.completion.candidates import list_actions
 from dynamo_webhooks.cli.commands.explain.cause import operator_messages
-from dynamo_webhooks.cli.commands.explain.field import describe_place, place_parts
+from dynamo_webhooks.cli.commands.explain.field import describe_field, format_field
 from dynamo_webhooks.cli.commands.explain.message import KnownMessage, tables
 from dynamo_webhooks.cli.commands.explain.sentence import read_texts
 from dynamo_webhooks.cli.console.program import COMMANDS
@@ -121,9 +121,9 @@ def _page(kind: str, version: str) -> str:
 
 def _section(kind: str, version: str, path: Steps) -> str:
     """One field: its path, and what `explain` prints about it, with links."""
-    place = describe_place(kind, version, path)
+    place = describe_field(kind, version, path)
     assert place is not None, path  # noqa: S101 - the path is of the schema
-    text = _RULE.sub(lambda match: f"- [`{match[1]}`](../rules/{match[1]}.md)", "\n\n".join(place_parts(place)))
+    text = _RULE.sub(lambda match: f"- [`{match[1]}`](../rules/{match[1]}.md)", "\n\n".join(format_field(place)))
     text = _CODE.sub(lambda match: match[0] if match[0] != "<" else "&lt;", text)
     other = place["other"]
     # else the other field is within one of Kubernetes' types

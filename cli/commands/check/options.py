@@ -5,7 +5,7 @@ from typing import Annotated, Final, NamedTuple
 from ....api.line import Line
 from ...console import flags
 from ...console.nearest import did_you_mean
-from ...console.options import FlagError, option, several, switch
+from ...console.options import FlagError, option, repeatable, switch
 from ...project.options import ProjectOptions
 from ...project.reports import FORMATS, ReportRequest
 from ...validation.levels import IGNORE, STRICT, WARN
@@ -45,7 +45,7 @@ class Options(NamedTuple):
     exclude: flags.Exclude = ()
     stdin_name: Annotated[str, option("name of standard input in reports", "NAME")] = ""
     files_from: Annotated[str | None, option("file of paths, one per line, or - for standard input", "FILE")] = None
-    kustomize: Annotated[tuple[str, ...], several("folder to render with kustomize, without fetching; repeatable", "-k", "DIR")] = ()
+    kustomize: Annotated[tuple[str, ...], repeatable("folder to render with kustomize, without fetching; repeatable", "-k", "DIR")] = ()
     fix: Annotated[bool, switch("write safe automatic fixes into the files, then check the result")] = False
     diff: Annotated[bool, switch("with --fix: print the changes, and write nothing")] = False
     cluster: Annotated[
@@ -54,20 +54,20 @@ class Options(NamedTuple):
     namespace: flags.ObjectNamespace = ""
     kubeconfig: flags.ClusterKubeconfig = ""
     context: flags.ClusterContext = ""
-    old: Annotated[tuple[str, ...], several("stored objects of an update; repeatable", "PATH")] = ()
+    old: Annotated[tuple[str, ...], repeatable("stored objects of an update; repeatable", "PATH")] = ()
     against: Annotated[str | None, option("take stored objects from this Git revision", "GIT-REF")] = None
     op: Annotated[str, option("auto: an update if --old or --against has the object", choices=("auto", "create", "update", "delete"))] = (
         "auto"
     )
     user: flags.User = ""
-    as_group: Annotated[tuple[str, ...], several("group of this user; repeatable", "GROUP")] = ()
+    as_group: Annotated[tuple[str, ...], repeatable("group of this user; repeatable", "GROUP")] = ()
     facts: flags.FactFlags = flags.FactFlags()
     upgrade_to: Annotated[
         Line | None,
         flags.release("also check with each later operator release up to this one; each finding names the release that adds it"),
     ] = None
-    select: Annotated[tuple[str, ...], several("only these rules: names, codes or prefixes", "WORD")] = ()
-    ignore: Annotated[tuple[str, ...], several("without these rules", "WORD")] = ()
+    select: Annotated[tuple[str, ...], repeatable("only these rules: names, codes or prefixes", "WORD")] = ()
+    ignore: Annotated[tuple[str, ...], repeatable("without these rules", "WORD")] = ()
     kubernetes: flags.Kubernetes = None
     no_schema: Annotated[bool, switch("skip schema defaults, schema and CEL rules")] = False
     no_defaults: Annotated[bool, switch("skip the defaults of the mutating webhooks")] = False
@@ -96,7 +96,7 @@ class Options(NamedTuple):
     show_config: Annotated[bool, switch("print the effective settings and their sources, and check nothing")] = False
     outputs: Annotated[
         tuple[ReportRequest, ...],
-        several(
+        repeatable(
             f"{', '.join(FORMATS)}, to stdout or a file; repeatable (default: text)", "-o", "--output", "FORMAT[=FILE]", type=read_report
         ),
     ] = ()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Final
 
-from ...console.escaping import inert
+from ...console.escaping import escape_commands
 from ...console.exits import BUG, NO_OBJECT, NOTHING_FOUND, USAGE, UsageError, refuse, worst_code
 from ...console.output import write_bytes, write_stderr, write_stdout
 from ...project.reports import ReportRequest, spare_others
@@ -47,7 +47,7 @@ def list_reports(options: Options) -> tuple[ReportRequest, ...]:
     return requests
 
 
-def spare(requests: Sequence[ReportRequest], result: CheckResult) -> None:
+def refuse_overwriting(requests: Sequence[ReportRequest], result: CheckResult) -> None:
     """Raises: UsageError where a report would take the place of a file that objects were found in; one of an earlier run has none."""
     places = {os.path.realpath(report.file): report for report in requests if report.file}
     for file in {obj.source.name for obj in result.checked} if places else ():
@@ -75,7 +75,7 @@ def write_reports(options: Options, requests: Sequence[ReportRequest], result: C
         except UsageError as failure:
             write_stderr(f"dynamo-webhooks check: -o {request.form}: {failure}")
             code = worst_code((code, USAGE))
-    excuse(result, code, quiet=options.quiet)
+    report_unread(result, code, quiet=options.quiet)
     if options.quiet and any(report == ReportRequest("text") for report in requests):
         from .reports.shared import group_notes
 
@@ -88,7 +88,7 @@ def write_reports(options: Options, requests: Sequence[ReportRequest], result: C
     return code
 
 
-def excuse(result: CheckResult, code: int, *, quiet: bool) -> None:
+def report_unread(result: CheckResult, code: int, *, quiet: bool) -> None:
     """Says to stderr what could not be looked at, and why."""
     for problem in (*result.unreadable, *(() if quiet else result.passed), *result.unreachable):
         write_stderr(str(problem))
@@ -106,7 +106,7 @@ def _put(options: Options, request: ReportRequest, result: CheckResult, code: in
     if request.form == "text" and not request.file:
         write_stdout(report, painted=True)
         return
-    report = report if request.form in _ESCAPED else inert(report)
+    report = report if request.form in _ESCAPED else escape_commands(report)
     data = report.encode("utf-8", "backslashreplace")  # whatever the terminal's encoding is: programs read it
     if not request.file:
         write_bytes(data)

@@ -53,7 +53,7 @@ class _Open(NamedTuple):
         return "Fill it first, and check the result: envsubst < FILE | dynamo-webhooks check -" if text[0] == "$" else _RENDER
 
     @property
-    def shown(self) -> str:
+    def text(self) -> str:
         """The placeholders."""
         return shorten(", ".join(shorten(text, _MAX_PLACEHOLDER_CHARACTERS) for text in self.texts), 5 * _MAX_PLACEHOLDER_CHARACTERS)
 
@@ -138,7 +138,7 @@ def check_unfilled(manifest: Manifest, operation: str, old: Fields | None, setti
     if any(finding.stage == POLICIES and finding.position not in {each.position for each in opened} for finding in gone) or notes:
         filled.not_evaluated.append(_note(manifest, opened))
     for holder in opened:
-        text = f"must hold no placeholder, got {holder.shown}"
+        text = f"must hold no placeholder, got {holder.text}"
         source, level = manifest.document.source, _level(holder, gone)
         made = report_own(UNFILLED, level, DECODE, source, holder.position, manifest.identity, holder.name, text)
         kept.append(made._replace(fix=holder.remedy))

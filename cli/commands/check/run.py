@@ -14,7 +14,7 @@ from ...console.progress import Progress
 from ...files.budget import limit_cpu
 from ...files.documents import read_documents
 from ...files.read import STDIN
-from ...objects.manifest import Identity, Manifest, place_in, unfold_all
+from ...objects.manifest import Identity, Manifest, set_namespace, unfold_all
 from ...objects.stored import StoredObject, StoredObjects
 from ...validation.finding import MAX_TEXT_CHARACTERS, LocatedFinding, NotEvaluated, ValidationOutcome, report_own
 from ...validation.levels import CONVERSION, FAULT, WARNING
@@ -120,7 +120,7 @@ class CheckRun:
                 if not isinstance(written, Manifest):
                     self._others += 1
                     continue
-                manifest = place_in(written, self.settings.namespace)
+                manifest = set_namespace(written, self.settings.namespace)
                 located = self._object(manifest, written.identity)  # an edit knows which object of the file it is for
                 findings += [each._replace(edit=each.edit and each.edit._replace(number=number)) for each in located]
                 number += 1

@@ -83,7 +83,7 @@ def select_rules(
     return RuleSelection(chosen, ignored, left)
 
 
-def ask_rules(
+def make_rule_context(
     rules: UserRules | None, files: Sequence[str | Source | InputError] | None, live: Surroundings | None = None
 ) -> UserRuleContext | None:
     """The rules of a run over some files, which are read once more when a rule asks for all documents; None without rules.

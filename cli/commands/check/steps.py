@@ -17,10 +17,10 @@ from ...validation.pipeline import ValidationSettings
 from ...yaml.load import Source
 from .inputs import gather_inputs, refuse_changes
 from .lines import add_later_lines, explain_line
-from .outputs import excuse, list_reports, spare, write_reports
+from .outputs import list_reports, refuse_overwriting, report_unread, write_reports
 from .result import CheckResult, exit_code
 from .run import CheckRun
-from .selection import ask_rules, select_rules
+from .selection import make_rule_context, select_rules
 from .suppress import RuleCoverage
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def check(options: Options) -> int:
     for warning in rules.warnings(plan.settings.line) if rules is not None and not options.quiet else ():
         write_stderr(f"warning: {warning}")
     result = judge(plan)
-    spare(plan.reports, result)
+    refuse_overwriting(plan.reports, result)
     result, changed = change(plan, result)
     result = weigh(plan, result)
     return deliver(plan, result, changed)
@@ -88,7 +88,7 @@ def make_plan(options: Options, rules: UserRules | None) -> CheckPlan:
         phases=inputs.phases,
         namespace=options.namespace or inputs.namespace,
         groups=(*options.as_group, "system:authenticated") if options.as_group else (),
-        user_rules=ask_rules(rules, inputs.files, inputs.live),
+        user_rules=make_rule_context(rules, inputs.files, inputs.live),
     )
     return CheckPlan(options, reports, known, facts, choice, inputs, settings, None if rules is None else len(rules.policies))
 
@@ -146,7 +146,7 @@ def deliver(plan: CheckPlan, result: CheckResult, changed: int) -> int:
     code = exit_code(result, options.fail_on, require_facts=options.require_facts, allow_empty=options.allow_empty)
     code = worst_code((changed, code))
     if options.diff:
-        excuse(result, code, quiet=options.quiet)
+        report_unread(result, code, quiet=options.quiet)
         if result.findings and not options.quiet:
             write_stderr(f"--fix leaves {count_of(len(result.findings), 'finding')}; check without --fix lists them")
         return code

@@ -31,7 +31,7 @@ _SCHEMA_NAMES: Final = tuple(rule.name for rule in _RATCHETING)
 
 
 class RuleCoverage(NamedTuple):
-    """What was evaluated, so that only a comment on a rule that could have reported something is called needless."""
+    """The rules and operations of a run, so that only a comment on a rule that could have reported something is called needless."""
 
     notes: tuple[NotEvaluated, ...] = ()  # what of them couldn't be evaluated
     operations: frozenset[str] = frozenset((CREATE,))  # on them

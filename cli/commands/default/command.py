@@ -12,7 +12,7 @@ from ....policies.rule import Level
 from ...console import flags
 from ...console.escaping import encode_json
 from ...console.exits import BUG, NO_OBJECT, NOT_EVALUATED, NOTHING_FOUND, OK, REFUSED, UNREADABLE, refuse, worst_code
-from ...console.options import option, several, switch
+from ...console.options import option, repeatable, switch
 from ...console.output import write_document, write_stderr, write_stdout
 from ...facts.load import flag_for
 from ...files.budget import limit_cpu
@@ -50,7 +50,7 @@ class Options(NamedTuple):
         ),
     ] = "text"
     op: Annotated[str, option("auto: an update if --old has the object", choices=("auto", "create", "update"))] = "auto"
-    old: Annotated[tuple[str, ...], several("stored objects of an update; repeatable", "PATH")] = ()
+    old: Annotated[tuple[str, ...], repeatable("stored objects of an update; repeatable", "PATH")] = ()
     facts: flags.FactFlags = flags.FactFlags()
     require_facts: Annotated[bool, switch("exit code 5 if a default could not be evaluated")] = False
     allow_empty: flags.AllowNone = False

@@ -22,7 +22,7 @@ from ...validation.levels import FAULT
 from ...yaml.load import InputError
 from ..check.reports.json import describe_finding
 from .compare import ADDED, CHANGED, ORDER, REMOVED, Difference
-from .run import EQUAL, FAILED, DiffRequest, ObjectComparison, compare_pair, load_side, pairs, with_live
+from .run import EQUAL, FAILED, DiffRequest, ObjectComparison, compare_pair, load_live_sides, load_side, pair_objects
 from .secrets import HIDDEN, mask_secrets
 
 FORMAT: Final = 1
@@ -74,13 +74,15 @@ def run(options: Options) -> int:
     server = SimulatedServer(facts if snapshot is None else snapshot.fill(facts), options.user)
     request = DiffRequest(server, options.to or "", snapshot is not None, snapshot and snapshot.phases)
     if snapshot is not None:
-        old, new = with_live(old_path, options.exclude, StoredInCluster(snapshot), options.namespace or snapshot.namespace, server.line)
+        old, new = load_live_sides(
+            old_path, options.exclude, StoredInCluster(snapshot), options.namespace or snapshot.namespace, server.line
+        )
     else:
         old, new = (load_side(path, options.exclude) for path in (old_path, options.new or ""))
     # where nothing of a side can be read, the other side's objects are neither gone nor new
     sides = () if options.cluster else ((REMOVED, new), (ADDED, old))
     untold = [what for what, side in sides if side.unreadable and not side.objects]
-    results = [compared for pair in pairs(old, new) if (compared := compare_pair(pair, request)).what not in untold]
+    results = [compared for pair in pair_objects(old, new) if (compared := compare_pair(pair, request)).what not in untold]
     unreadable = [*old.unreadable, *new.unreadable]
     code = _code(results, unreadable=bool(unreadable), allow_empty=options.allow_empty)
     if options.output == "json":

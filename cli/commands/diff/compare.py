@@ -138,7 +138,7 @@ def strip_server_fields(obj: Fields, kind: str) -> Fields:
     return {name: value for name, value in obj.items() if name not in ("apiVersion", "status")} | {"metadata": metadata}
 
 
-def _leave_kept(old: Fields, new: Fields) -> None:
+def _drop_kept_fields(old: Fields, new: Fields) -> None:
     """Removes annotations of the webhooks that only one side has: an update that omits them keeps them."""
     both = [side["metadata"].get("annotations") or {} for side in (old, new)]
     for side, mine, theirs in ((old, *both), (new, *reversed(both))):
@@ -162,10 +162,10 @@ class _VersionView(NamedTuple):
 
     def differences(self) -> list[Difference]:
         old, new = (strip_server_fields(side, self.kind) for side in self.sides)
-        _leave_kept(old, new)
+        _drop_kept_fields(old, new)
         return [Difference(change, self.version) for change in compare_objects(old, new, whole_schema(self.kind, self.version))]
 
-    def seen_in(self, path: Path, other: _VersionView) -> list[object]:
+    def values_in(self, path: Path, other: _VersionView) -> list[object]:
         """Values of the corresponding field of the other version, for each side; `_NO_FIELD` where none corresponds exactly."""
         values: list[object] = []
         for mine, theirs in zip(self.sides, other.sides, strict=True):
@@ -184,8 +184,8 @@ def find_differences(old: Fields, new: Fields, kind: str, version: str, line: Li
     if not other:
         return here.differences()
     there = _VersionView(kind, other, (in_version(old, other, line), in_version(new, other, line)))
-    differences = [_weighed(difference, here.seen_in(difference.change.path, there)) for difference in here.differences()]
-    rest = [(difference, there.seen_in(difference.change.path, here)) for difference in there.differences()]
+    differences = [_weighed(difference, here.values_in(difference.change.path, there)) for difference in here.differences()]
+    rest = [(difference, there.values_in(difference.change.path, here)) for difference in there.differences()]
     differences += [difference for difference, seen in rest if all(value is _NO_FIELD for value in seen)]
     if all(difference.change.spelling for difference in differences):
         # if two fields have one meaning, the corresponding one may be absent: its value must not get lost

@@ -14,9 +14,9 @@ from ....policies.review import CREATE, UPDATE, Fields
 from ...files.budget import limit_cpu
 from ...files.documents import read_documents
 from ...files.find import find_files, is_excluded
-from ...files.revision import GitTrees, below
+from ...files.revision import GitTrees, list_below
 from ...objects.forms import FormError, SimulatedServer, complete, in_version
-from ...objects.manifest import Identity, Manifest, find_manifests, place_in
+from ...objects.manifest import Identity, Manifest, find_manifests, set_namespace
 from ...objects.pairs import FileValue, pair_up
 from ...objects.stored import StoredInFiles, StoredObject, apply_to, format_location, is_live, store_as
 from ...validation.finding import LocatedFinding, ValidationOutcome, merge_duplicates
@@ -104,7 +104,7 @@ def load_side(path: str, excluded: Sequence[str]) -> DiffSide:
     return side
 
 
-def with_live(path: str, excluded: Sequence[str], live: StoredInCluster, namespace: str, line: Line) -> tuple[DiffSide, DiffSide]:
+def load_live_sides(path: str, excluded: Sequence[str], live: StoredInCluster, namespace: str, line: Line) -> tuple[DiffSide, DiffSide]:
     """The stored objects that files name, and the same with the files applied; new objects are on the second side only.
 
     A stored object that can't be read is unreadable there, and the file's object is left out. `namespace` is that of objects
@@ -113,7 +113,7 @@ def with_live(path: str, excluded: Sequence[str], live: StoredInCluster, namespa
     old, files = DiffSide([], []), load_side(path, excluded)
     new = DiffSide([], files.unreadable)
     for written in files.objects:
-        manifest = place_in(written, namespace)
+        manifest = set_namespace(written, namespace)
         past = live.find_stored(manifest, line) if manifest.known else StoredObject()
         if isinstance(past, InputError) or past.why:
             old.unreadable.append(past if isinstance(past, InputError) else InputError(past.why, format_location(manifest)))
@@ -126,7 +126,7 @@ def with_live(path: str, excluded: Sequence[str], live: StoredInCluster, namespa
     return old, new
 
 
-def pairs(old: DiffSide, new: DiffSide) -> list[ObjectPair]:
+def pair_objects(old: DiffSide, new: DiffSide) -> list[ObjectPair]:
     """Matches the objects, sorted by identity; several of one identity are matched by file, else in their order.
 
     One without a namespace matches the only one of its name on the other side: files often leave the namespace to kubectl.
@@ -172,8 +172,8 @@ def _files(path: str, excluded: Sequence[str]) -> Iterable[str | Source | InputE
 
 def _at(revision: str, path: str, excluded: Sequence[str]) -> Iterator[Source | InputError]:
     """The files of a path in a revision, sorted; their names include the revision."""
-    tree, name = GitTrees(revision, "the revision").place(path or ".")
-    names = {path: name} if name in tree else {posixpath.normpath(f"{path or '.'}/{file}"): full for file, full in below(tree, name)}
+    tree, name = GitTrees(revision, "the revision").locate(path or ".")
+    names = {path: name} if name in tree else {posixpath.normpath(f"{path or '.'}/{file}"): full for file, full in list_below(tree, name)}
     shown = {full: file for file, full in sorted(names.items()) if not is_excluded(file, excluded)}
     for full, text in tree.texts(shown):
         yield text if isinstance(text, InputError) else Source(f"{revision}:{shown[full]}", text)

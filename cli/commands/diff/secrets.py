@@ -23,15 +23,16 @@ _REFERENCES: Final = frozenset({"valueFrom", "secretKeyRef", "secretRef", "image
 def mask_secrets(value: Any, path: Path = (), *, secret: bool = False) -> Any:
     """The value with everything hidden that its place, its name or the words around it make look like a secret."""
     if secret:
-        return hidden(value)
+        return describe_hidden(value)
     if isinstance(value, dict):
         variable = is_secret_variable(value)
         return {
-            name: hidden(below) if variable and name == "value" else mask_secrets(below, (*path, name)) for name, below in value.items()
+            name: describe_hidden(below) if variable and name == "value" else mask_secrets(below, (*path, name))
+            for name, below in value.items()
         }
     if isinstance(value, list):
         return _list(value, path)
-    return hidden(value) if _is_secret_place(path) else _text(value)
+    return describe_hidden(value) if _is_secret_path(path) else _text(value)
 
 
 def is_secret_name(name: str) -> bool:
@@ -50,7 +51,7 @@ def is_secret_variable(item: Any) -> bool:
     return isinstance(name, str) and is_secret_name(name)
 
 
-def hidden(value: Any) -> Any:
+def describe_hidden(value: Any) -> Any:
     """Hides a text. Numbers and switches are no secrets: `maxTokens: 8192` stays readable."""
     return value if not isinstance(value, str) or not value or _HARMLESS.fullmatch(value) else HIDDEN
 
@@ -59,12 +60,12 @@ def _list(items: list[Any], path: Path) -> list[Any]:
     """Of arguments, what follows a flag such as `--token` is hidden too."""
     shown, follows = [], False
     for index, item in enumerate(items):
-        shown.append(hidden(item) if follows and not _is_flag(item) else mask_secrets(item, (*path, index)))
+        shown.append(describe_hidden(item) if follows and not _is_flag(item) else mask_secrets(item, (*path, index)))
         follows = is_secret_flag(item)
     return shown
 
 
-def _is_secret_place(path: Path) -> bool:
+def _is_secret_path(path: Path) -> bool:
     """Whether names on the path indicate a secret: that of the variable, or the field's own."""
     if not path or any(step in _REFERENCES for step in path):
         return False

@@ -25,7 +25,7 @@ _MISSED: Final = 4  # renewals of a Lease in a row, by which its holder is dead
 _LASTING: Final = 15.0  # seconds that a Lease of the provisioner lasts
 
 
-def secrets(view: ClusterView) -> Iterator[Finding]:
+def check_secrets(view: ClusterView) -> Iterator[Finding]:
     """The serving Secret holds what a server accepts, for long enough, from an authority that can sign again."""
     state, where = view.state, view.namespace
     if state is None:
@@ -89,7 +89,7 @@ def _authority(view: ClusterView, state: CertificateState) -> Iterator[Finding]:
         yield warning("expiry", what, text, repair)
 
 
-def trust(view: ClusterView) -> Iterator[Finding]:
+def check_trust(view: ClusterView) -> Iterator[Finding]:
     """Every configuration object leads to us, and trusts each certificate that is presented, or else the one in the Secret."""
     state = view.state
     if state is None:
@@ -126,7 +126,7 @@ def _target(view: ClusterView, target: Target, leaves: tuple[Certificate, ...], 
                 yield error("trust", what, text, repair)
 
 
-def rotation(view: ClusterView) -> Iterator[Finding]:
+def check_rotation(view: ClusterView) -> Iterator[Finding]:
     """Report the state of a rotation, by the facts and by what the provisioner wrote."""
     if view.state is None:
         return
@@ -143,7 +143,7 @@ def rotation(view: ClusterView) -> Iterator[Finding]:
             yield warning("provisioner", what, f"it says: {condition.get('message', '')}")
 
 
-def endpoints(view: ClusterView) -> Iterator[Finding]:
+def check_endpoints(view: ClusterView) -> Iterator[Finding]:
     """The Service has the port that the API server calls, and ready servers behind it."""
     where, service = view.namespace, view.about.profile.service
     what, command = f"Service {where}/{service}", repairs.status(where, "server")
@@ -188,7 +188,7 @@ def _endpoint(view: ClusterView, endpoint: Endpoint, command: str) -> Iterator[F
         yield warning("certificate", what, text, repairs.restart(view.namespace, "server"))
 
 
-def provisioner(view: ClusterView) -> Iterator[Finding]:
+def check_provisioner(view: ClusterView) -> Iterator[Finding]:
     """A provisioner must hold the Lease and renew it."""
     where, name = view.namespace, view.about.called.lease
     what, again = f"Lease {where}/{name}", repairs.restart(where, "provisioner")
@@ -213,7 +213,7 @@ def late_lease(lease: Node, now: datetime) -> str | None:
     return f"since {renewed:%Y-%m-%d %H:%M:%S} UTC" if renewed else "ever"
 
 
-def reconciler(view: ClusterView) -> Iterator[Finding]:
+def check_reconciler(view: ClusterView) -> Iterator[Finding]:
     """A reconciler must hold its Lease and renew it, where one is installed."""
     election, where = view.about.election, view.namespace
     parts = [key for key, _ in view.parts.of_kind("Deployment") if key[2].endswith("-reconciler")]
@@ -229,7 +229,7 @@ def reconciler(view: ClusterView) -> Iterator[Finding]:
         yield error("reconciler", what, text, repairs.restart(where, "reconciler"))
 
 
-def scope(view: ClusterView) -> Iterator[Finding]:
+def check_scope(view: ClusterView) -> Iterator[Finding]:
     """Which namespaces other operators have claimed."""
     if view.claims:
         judged = "left alone by the reconciler, and by the webhooks if namespace.scope.claimable names them"

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ....kube.errors import ApiError
-from ...console.escaping import visible
+from ...console.escaping import escape_document
 from ...console.exits import OK, REFUSED, UNREACHABLE, UsageError
 from ...console.output import write_stderr, write_stdout
 from ...installation.connection import connect_cluster
@@ -37,10 +37,12 @@ def run(options: Options) -> int:
     except ApiError as error:
         write_stderr(f"the cluster can't be read: {error.message}")
         return UNREACHABLE
-    from .repairs import addressed
+    from .repairs import add_connection_flags
 
-    findings = sort_findings([replace(each, repair=addressed(each.repair, options.kubeconfig, options.context)) for each in examined])
-    write_stdout(visible(json.dumps(as_data(findings), indent=2)) + "\n" if options.output == "json" else as_text(findings))
+    findings = sort_findings(
+        [replace(each, repair=add_connection_flags(each.repair, options.kubeconfig, options.context)) for each in examined]
+    )
+    write_stdout(escape_document(json.dumps(as_data(findings), indent=2)) + "\n" if options.output == "json" else as_text(findings))
     return REFUSED if any(each.level is Level.ERROR for each in findings) else OK
 
 
@@ -98,43 +100,47 @@ async def examine(
     """All findings, in the order of the checks; `opener` connects to one of several API servers. Raises: ApiError, UsageError."""
     from ....api.line import decide_line
     from . import certificates, definitions, storage, workloads
-    from .dry_run import requests
-    from .neighbours import neighbours
+    from .dry_run import try_requests
+    from .neighbours import check_neighbours
     from .observe import observe_installation
-    from .others import others
-    from .policies import policies
-    from .rights import rights
+    from .others import find_other_operators
+    from .policies import check_policies
+    from .rights import check_permissions
 
     place, findings = await _installed(cluster, namespace, config, lenient=lenient)
     view = await observe_installation(cluster, place)
     findings += [warning("permission", what, f"can't be read: {why}") for what, why in view.forbidden.items()]
     if removing:
-        return [*findings, *await storage.removal(cluster, view)]
+        return [*findings, *await storage.check_removal(cluster, view)]
     checks = (
-        certificates.endpoints,
-        certificates.provisioner,
-        certificates.reconciler,
-        definitions.kinds,
-        definitions.lines,
-        definitions.configurations,
-        definitions.new_pods,
-        storage.versions,
-        certificates.secrets,
-        certificates.trust,
-        certificates.rotation,
-        definitions.guard,
-        certificates.scope,
+        certificates.check_endpoints,
+        certificates.check_provisioner,
+        certificates.check_reconciler,
+        definitions.check_kinds,
+        definitions.check_lines,
+        definitions.check_configurations,
+        definitions.check_new_pods,
+        storage.check_versions,
+        certificates.check_secrets,
+        certificates.check_trust,
+        certificates.check_rotation,
+        definitions.check_guard,
+        certificates.check_scope,
     )
     running = await workloads.NamespaceState().read(cluster, view.namespace)
-    findings += workloads.unread((view.parts.forbidden, running.forbidden))
-    findings += [*workloads.workloads(view.parts, running), *workloads.selection(view, view.parts, running)]
+    findings += workloads.report_unread((view.parts.forbidden, running.forbidden))
+    findings += [*workloads.check_workloads(view.parts, running), *workloads.check_selectors(view, view.parts, running)]
     findings += [each for check in checks for each in check(view)]
     missing = {str(kind): name for kind, name in place.targets if view.configurations.get(kind, {}) is None}
     restore = {kind: view.parts.restore(kind, name) for kind, name in {"Service": place.profile.service, **missing}.items()}
     line = decide_line(place.version, view.line)
-    asking = [rights(cluster, place, view.parts), others(cluster, view, view.parts), policies(cluster, view.parts, line)]
-    asking += [storage.contents(cluster, view)]
-    asking += [storage.servers(cluster, opener, view)] if opener else []
-    asking += [neighbours(cluster, view, upgrade_to)] if upgrade_to is not None else []
-    answers = await asyncio.gather(*asking, requests(cluster, view.namespace, view.claims, restore))
+    asking = [
+        check_permissions(cluster, place, view.parts),
+        find_other_operators(cluster, view, view.parts),
+        check_policies(cluster, view.parts, line),
+    ]
+    asking += [storage.check_contents(cluster, view)]
+    asking += [storage.check_servers(cluster, opener, view)] if opener else []
+    asking += [check_neighbours(cluster, view, upgrade_to)] if upgrade_to is not None else []
+    answers = await asyncio.gather(*asking, try_requests(cluster, view.namespace, view.claims, restore))
     return [*findings, *(each for answer in answers for each in answer)]

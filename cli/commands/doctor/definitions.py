@@ -22,7 +22,7 @@ Node = dict[str, Any]
 _PURPOSES = {TargetKind.MUTATING: Purpose.MUTATE, TargetKind.VALIDATING: Purpose.VALIDATE}
 
 
-def kinds(view: ClusterView) -> Iterator[Finding]:
+def check_kinds(view: ClusterView) -> Iterator[Finding]:
     """Every kind of the line is there, served in its versions, and stored in versions that exist."""
     line = decide_line(view.about.version, view.line)
     for kind in KINDS:
@@ -33,7 +33,7 @@ def kinds(view: ClusterView) -> Iterator[Finding]:
             yield error("kinds", _named(kind), "is not there: the API server doesn't know the kind", repairs.definitions(view.about))
 
 
-def lines(view: ClusterView) -> Iterator[Finding]:
+def check_lines(view: ClusterView) -> Iterator[Finding]:
     """The definitions are of the release of `operator.version`: otherwise fields are lost or refused."""
     kind, version = BY_ALIAS["DGD"], view.about.version
     line, wanted = view.line, of_release(version)
@@ -90,7 +90,7 @@ def _conversion(kind: Kind, conversion: Mapping[str, Any]) -> Iterator[Finding]:
         yield error("conversion", _named(kind), text, repair)
 
 
-def configurations(view: ClusterView) -> Iterator[Finding]:
+def check_configurations(view: ClusterView) -> Iterator[Finding]:
     """Both configurations are there, and send every kind and version to its path."""
     for kind, name in view.about.targets:
         if kind not in _PURPOSES:
@@ -140,7 +140,7 @@ def _whole_again(view: ClusterView, kind: TargetKind, name: str, configuration: 
     return repairs.patch_all(kind, name, changes) if changes else ""
 
 
-def new_pods(view: ClusterView) -> Iterator[Finding]:
+def check_new_pods(view: ClusterView) -> Iterator[Finding]:
     """The entry for new pods is there if pods are restored, and can hold up neither pods of others nor those of components."""
     kind = TargetKind.MUTATING
     name = dict(view.about.targets)[kind]
@@ -191,7 +191,7 @@ def _named(kind: Kind) -> str:
     return f"CustomResourceDefinition {kind.crd_name}"
 
 
-def guard(view: ClusterView) -> Iterator[Finding]:
+def check_guard(view: ClusterView) -> Iterator[Finding]:
     """The policy is there and bound, and no definition carries the annotation that gets past it."""
     if not any(kind is TargetKind.CRD for kind, _ in view.about.targets):
         return  # an installation for one namespace: another installation owns the definitions

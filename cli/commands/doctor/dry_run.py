@@ -50,7 +50,9 @@ _CAUSES: Final = {
 }
 
 
-async def requests(cluster: Cluster, namespace: str, excluded: tuple[str, ...], restore: Mapping[str, str] | None = None) -> list[Finding]:
+async def try_requests(
+    cluster: Cluster, namespace: str, excluded: tuple[str, ...], restore: Mapping[str, str] | None = None
+) -> list[Finding]:
     """Tries a good and a wrong graph in each version; what a namespace of another operator answers is not judged.
 
     `restore` are the commands that create missing objects again, by the kind.

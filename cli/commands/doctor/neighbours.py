@@ -27,7 +27,7 @@ _RELEASED: Final[Mapping[Line, Mapping[str, str]]] = {
 _STUCK: Final = ("Grove", "0.1.0-alpha.12")  # with the operator 1.4.2 it never lifts the gates of components on several nodes
 
 
-async def neighbours(cluster: Cluster, view: ClusterView, to: Line) -> list[Finding]:
+async def check_neighbours(cluster: Cluster, view: ClusterView, to: Line) -> list[Finding]:
     """Versions of other controllers beside those that each line up to one was released with, and pods at gates. Raises: ApiError."""
     now = view.line
     findings: list[Finding] = []

@@ -21,7 +21,7 @@ _UNKNOWN: Final = "can't be listed, so other operators are unknown"
 _PART_OF: Final = ("app.kubernetes.io/part-of", "dynamo-operator")
 
 
-async def others(cluster: Cluster, view: ClusterView, parts: InstalledObjects) -> list[Finding]:
+async def find_other_operators(cluster: Cluster, view: ClusterView, parts: InstalledObjects) -> list[Finding]:
     """Findings about other operators. Two of them that run the same graphs overwrite each other's workloads."""
     findings: list[Finding] = []
     deployments = await list_all(cluster, DEPLOYMENTS, findings, _UNKNOWN)

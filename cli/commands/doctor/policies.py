@@ -17,7 +17,7 @@ from .finding import Finding, warning
 VOLUME: Final = "policies"
 
 
-async def policies(cluster: Cluster, parts: InstalledObjects, line: Line) -> list[Finding]:
+async def check_policies(cluster: Cluster, parts: InstalledObjects, line: Line) -> list[Finding]:
     """A warning for each thing that the server can't use, and for what doesn't fit the schema of an operator release. Raises: ApiError."""
     mounted = [_mounted(live) for key, live in parts.live.items() if live and key[0] == "Deployment" and component_of(live) == "server"]
     if not (name := next(filter(None, mounted), "")):

@@ -22,7 +22,7 @@ from ...yaml.load import load_documents
 PORT: Final = 443  # of the Service, as all configuration objects name it
 
 
-def addressed(repair: str, kubeconfig: str, context: str) -> str:
+def add_connection_flags(repair: str, kubeconfig: str, context: str) -> str:
     """The same command for the cluster that was looked at: with the flags that `doctor` was given."""
 
     def add_flags(match: re.Match[str]) -> str:

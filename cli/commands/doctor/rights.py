@@ -34,7 +34,7 @@ class Permission(NamedTuple):
         return f"{self.verb} {self.resource}{f'.{self.group}' if self.group else ''}{f' {self.name}' if self.name else ''} {where}"
 
 
-async def rights(cluster: Cluster, about: Installation, parts: InstalledObjects) -> list[Finding]:
+async def check_permissions(cluster: Cluster, about: Installation, parts: InstalledObjects) -> list[Finding]:
     """One finding for each binding that doesn't give its account what the role says.
 
     Costs a request for each binding, and for each right of those that differ from the manifests.

@@ -40,7 +40,7 @@ def stored_resource(view: ClusterView, kind: Kind) -> Resource:
     return resource_of_kind(kind.name, read_definition(view.crds[kind.plural] or {}).storage or kind.storage_version)
 
 
-def versions(view: ClusterView) -> Iterator[Finding]:
+def check_versions(view: ClusterView) -> Iterator[Finding]:
     """The status of a definition names one version, once `migrate` has proven it."""
     for kind in map(BY_NAME.__getitem__, kinds.KINDS):
         if len(stored := read_definition(view.crds[kind.plural] or {}).stored) > 1:
@@ -49,7 +49,7 @@ def versions(view: ClusterView) -> Iterator[Finding]:
             yield info("stored-versions", f"CustomResourceDefinition {kind.crd_name}", text, repairs.migrate(kind, version))
 
 
-async def servers(cluster: Cluster, opener: Opener, view: ClusterView) -> list[Finding]:
+async def check_servers(cluster: Cluster, opener: Opener, view: ClusterView) -> list[Finding]:
     """Each API server that can be reached stores what the definitions say. Costs one request to each, at most `MAX_API_SERVERS`."""
     try:
         addresses = await load_api_servers(cluster)
@@ -72,7 +72,7 @@ def _of_servers(view: ClusterView, kind: Kind, seen: Sequence[StorageHashes]) ->
         yield warning("stored-versions", f"CustomResourceDefinition {kind.crd_name}", text, repairs.migrate(kind, version))
 
 
-async def contents(cluster: Cluster, view: ClusterView) -> list[Finding]:
+async def check_contents(cluster: Cluster, view: ClusterView) -> list[Finding]:
     """Lists objects in the version in which new ones are stored, one kind after another, of which one is held at a time."""
     findings: list[Finding] = []
     line = decide_line(view.about.version, view.line)
@@ -137,7 +137,7 @@ def find_managed_fields(view: ClusterView, kind: Kind, version: str, objects: Se
             yield error("managed-fields", kind.plural, text, repair)
 
 
-async def removal(cluster: Cluster, view: ClusterView) -> list[Finding]:
+async def check_removal(cluster: Cluster, view: ClusterView) -> list[Finding]:
     """The findings in the order in which an installation is taken down: webhooks, what would restore them, conversion; objects may stay."""
     findings: list[Finding] = []
     for kind in KINDS:

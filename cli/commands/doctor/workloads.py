@@ -60,7 +60,7 @@ class NamespaceState:
         return [each for each in self.pods if _selects(chosen, each) and not each["metadata"].get("deletionTimestamp")]
 
 
-def workloads(parts: InstalledObjects, running: NamespaceState) -> Iterator[Finding]:
+def check_workloads(parts: InstalledObjects, running: NamespaceState) -> Iterator[Finding]:
     """Every Deployment and its configuration are there, and pods run."""
     deployments = {key: component_of(wanted) for key, wanted in parts.of_kind("Deployment")}
     for key, part in deployments.items():
@@ -170,7 +170,7 @@ def _differences(path: str, live: Node, wanted: Node) -> Iterator[Node]:
             yield {"op": "remove", "path": f"{path}/{name}"}
 
 
-def selection(view: ClusterView, parts: InstalledObjects, running: NamespaceState) -> Iterator[Finding]:
+def check_selectors(view: ClusterView, parts: InstalledObjects, running: NamespaceState) -> Iterator[Finding]:
     """The Service selects the server's pods, calls a port of theirs, and no network policy keeps that port closed."""
     servers = [
         each
@@ -257,7 +257,7 @@ def _shortened(text: str) -> str:
     return line if len(line) <= _MAX_MESSAGE_CHARACTERS else f"{line[:_MAX_MESSAGE_CHARACTERS]}..."
 
 
-def unread(sources: Iterable[Mapping[str, str]]) -> Iterator[Finding]:
+def report_unread(sources: Iterable[Mapping[str, str]]) -> Iterator[Finding]:
     """Warn of objects that may not be read, except those that other checks read too."""
     for source in sources:
         for what, why in source.items():

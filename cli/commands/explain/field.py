@@ -43,7 +43,7 @@ def find(word: str) -> Page | None:
     path = steps if named is None else steps[1:]
     if not path or not all(steps):
         return None
-    places = [place for kind, version in _versions(named) if (place := describe_place(kind, version, path)) is not None]
+    places = [place for kind, version in _versions(named) if (place := describe_field(kind, version, path)) is not None]
     return {"field": word.strip(), "places": places} if places else None
 
 
@@ -69,7 +69,7 @@ def _versions(only: str | None) -> Iterator[tuple[str, str]]:
     return ((kind, version) for kind, version in list_kind_versions() if only in (None, kind))
 
 
-def describe_place(kind: str, version: str, steps: Steps) -> Page | None:
+def describe_field(kind: str, version: str, steps: Steps) -> Page | None:
     """Everything about a field of one version as data; None if no operator release has it."""
     nodes = {line: field for line in Line if (field := walk(load_schema(kind, version, line), steps)) is not None}
     if not nodes:
@@ -94,7 +94,7 @@ def describe_place(kind: str, version: str, steps: Steps) -> Page | None:
         "fields": sorted(node.get("properties") or {}),
         "schemaRules": [rule["message"] for rule in node.get("x-kubernetes-validations", ()) if "message" in rule],
         "other": other,
-        "rules": short(sorted(filling, key=lambda rule: rule.code) + sorted(judging, key=partial(_distance, path))),
+        "rules": summarize_rules(sorted(filling, key=lambda rule: rule.code) + sorted(judging, key=partial(_distance, path))),
         "filledBy": [rule.name for rule in filling],
     }
 
@@ -180,23 +180,23 @@ def _reads(rule: Rule, kind: str, path: Steps) -> bool:
     return any(rest == wake[: len(rest)] for wake in wakes) or {*rest} - {WILD} <= read_texts(rule).words
 
 
-def short(rules: Iterable[Rule]) -> list[dict[str, str]]:
+def summarize_rules(rules: Iterable[Rule]) -> list[dict[str, str]]:
     """Rules as data in a list."""
     return [{"rule": rule.name, "code": rule.code, "title": rule.title} for rule in rules]
 
 
 def markdown(page: Page) -> str:
     """The page for people."""
-    return "\n\n".join([f"# {page['field']}", *(_place_text(place) for place in page["places"])]) + "\n"
+    return "\n\n".join([f"# {page['field']}", *(_field_text(place) for place in page["places"])]) + "\n"
 
 
-def _place_text(place: Page) -> str:
-    parts = [f"## {place['kind']} `{place['path']}`", *place_parts(place)]
+def _field_text(place: Page) -> str:
+    parts = [f"## {place['kind']} `{place['path']}`", *format_field(place)]
     more = sum(rule["rule"] not in place["filledBy"] for rule in place["rules"]) - _MAX_RULES
     return "\n\n".join([*parts, f"{more} more rules do; add `-o json` to list all."] if more > 0 else parts)
 
 
-def place_parts(place: Page) -> list[str]:
+def format_field(place: Page) -> list[str]:
     """The paragraphs about a field: type, meaning, values, the other version, and the rules that are nearest to it."""
     facts = _value_texts(place)
     if place["fields"]:

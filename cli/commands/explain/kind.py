@@ -7,7 +7,7 @@ from ....policies.catalogue import list_rules
 from ....policies.facts import Facts
 from ...console.kind_names import find_kind
 from ..schema.outputs import load
-from .field import Page, format_list, format_rules, short
+from .field import Page, format_list, format_rules, summarize_rules
 
 
 def find(word: str) -> Page | None:
@@ -33,7 +33,7 @@ def find(word: str) -> Page | None:
             for version in kind.of_line(NEWEST)
         ],
         "description": load_schema(name, kind.storage_version, DEFAULT_LINE).get("description", ""),
-        "rules": short(rule for rule in list_rules() if any(read.startswith(f"{name}/") for read in rule.kinds)),
+        "rules": summarize_rules(rule for rule in list_rules() if any(read.startswith(f"{name}/") for read in rule.kinds)),
     }
 
 
@@ -62,7 +62,7 @@ def find_fact(word: str) -> Page | None:
 def describe_fact(name: str) -> Page:
     """Everything about one fact as data."""
     described: str = load("facts")["properties"][name]["description"]
-    return {"fact": name, "description": described, "rules": short(rule for rule in list_rules() if name in rule.needs)}
+    return {"fact": name, "description": described, "rules": summarize_rules(rule for rule in list_rules() if name in rule.needs)}
 
 
 def fact_markdown(page: Page) -> str:

@@ -14,7 +14,7 @@ from ...yaml.load import load_documents
 from . import field, rule
 from .cause import Cause, Sentence, find_operator_rules, find_sentence, split_causes, split_refusals
 from .field import Page
-from .sentence import rules_saying
+from .sentence import find_rules_by_text
 
 _FIELDS: Final = 3  # that are pointed out
 _MAX_MESSAGE_CHARACTERS: Final = 20_000  # a message, not a log
@@ -37,7 +37,7 @@ class KnownMessage(NamedTuple):
     @property
     def page(self) -> Page:
         """The page of this message."""
-        rules = field.short([] if self.rule is None else [self.rule])
+        rules = field.summarize_rules([] if self.rule is None else [self.rule])
         return {"message": self.name, "words": self.shown, "meaning": self.meaning, "remedy": self.remedy, "rules": rules, "fields": []}
 
 
@@ -96,7 +96,7 @@ def _explain(text: str) -> list[Page]:
         rule_pages = _find_rules(cause)
         known = [*_known(cause.text)]
         if not rule_pages and not known:
-            rule_pages = [rule.page(likely_rule) for likely_rule in rules_saying(cause.text)]
+            rule_pages = [rule.page(likely_rule) for likely_rule in find_rules_by_text(cause.text)]
         pages += rule_pages
         if rule_pages or (cause.cut and (pages or plain)):  # what a cut off cause would have said is unknown
             continue
@@ -173,6 +173,6 @@ def _sentence_page(sentence: Sentence) -> Page:
         "words": sentence.text,
         "meaning": f"A rule of the definition, which the API server evaluates itself. It applies to {shown}{more}.",
         "remedy": "Write the object so that the sentence holds.",
-        "rules": field.short([CEL_RULE]),
+        "rules": field.summarize_rules([CEL_RULE]),
         "fields": [],
     }

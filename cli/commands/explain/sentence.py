@@ -26,7 +26,7 @@ _ONE_OF: Final = "must be one of"  # worded by policies.at; the allowed values i
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 
-def rules_saying(sentence: str) -> list[Rule]:
+def find_rules_by_text(sentence: str) -> list[Rule]:
     """The rules whose texts fill most of a sentence, the best ones only; empty when none is near enough, or too many are."""
     cause = read_cause(sentence)
     scores = {rule: _score(rule, cause.path, cause.text) for rule in _asked(cause)}

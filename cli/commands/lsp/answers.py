@@ -61,7 +61,7 @@ class TextFindings(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """Something that can be written at a place."""
+    """A text that can be written at a position."""
 
     text: str
     type: str
@@ -78,12 +78,12 @@ class CodeAction(NamedTuple):
     finding: LocatedFinding | None = None
 
 
-def find_problems(name: str, text: str, how: CheckContext) -> TextFindings:
+def find_problems(name: str, text: str, context: CheckContext) -> TextFindings:
     """Everything that is wrong with a text; files of others are not looked at."""
-    marks = find_marks(Source(name, text), how.minor, how.settings().line) if len(text) <= MAX_TEXT_CHARACTERS else []
+    marks = find_marks(Source(name, text), context.minor, context.settings().line) if len(text) <= MAX_TEXT_CHARACTERS else []
     if not is_ours(text):
         return TextFindings([], [], marks)
-    run = CheckRun(how.settings(), how.choice, AUTO, None)
+    run = CheckRun(context.settings(), context.choice, AUTO, None)
     run.take(Source(name, text), "")
     result = run.result()
     return TextFindings(merge_duplicates(result.findings), result.unreadable, marks)
@@ -94,9 +94,9 @@ def is_ours(text: str) -> bool:
     return GROUP in text and len(text) <= MAX_TEXT_CHARACTERS
 
 
-def meaning(name: str, text: str, how: CheckContext, line: int, column: int) -> str:
-    """The meaning of the field at a place, as Markdown; empty unless it is a Dynamo field, or a name in an expression of a policy."""
-    if len(text) <= MAX_TEXT_CHARACTERS and (description := describe_word(Source(name, text), line, column, how.settings().line)):
+def describe_at(name: str, text: str, context: CheckContext, line: int, column: int) -> str:
+    """The meaning of the field at a position, as Markdown; empty unless it is a Dynamo field, or a name in an expression of a policy."""
+    if len(text) <= MAX_TEXT_CHARACTERS and (description := describe_word(Source(name, text), line, column, context.settings().line)):
         return description
     at = _at(name, text, line, column)
     if at is None or not at[1]:
@@ -108,7 +108,7 @@ def meaning(name: str, text: str, how: CheckContext, line: int, column: int) -> 
     return field.markdown({"field": places[0]["path"], "places": places}) if places else ""
 
 
-def offers(name: str, text: str, how: CheckContext, line: int, column: int) -> list[Completion]:
+def list_completions(name: str, text: str, context: CheckContext, line: int, column: int) -> list[Completion]:
     """What can be written where the cursor is: fields, values of the field before it, names in expressions, or objects in an empty text."""
     if len(text) < MAX_EMPTY_CHARACTERS and _EMPTY.fullmatch(text):
         return [Completion(kind, "", "", "Snippet", skeleton) for kind, skeleton in SKELETONS.items()]
@@ -116,7 +116,7 @@ def offers(name: str, text: str, how: CheckContext, line: int, column: int) -> l
     if not 0 < line <= len(lines) or not is_ours(text):
         return []
     before, behind = lines[line - 1][: column - 1], lines[line - 1][column - 1 :]
-    words = list_words(Source(name, text), line, column, how.settings().line, how.minor)
+    words = list_words(Source(name, text), line, column, context.settings().line, context.minor)
     if words is not None:
         kinds: dict[bool, Literal["Field", "Function"]] = {False: "Field", True: "Function"}
         return [Completion(word.text, word.type, word.description, kinds[word.is_function], word.text) for word in words]
@@ -131,7 +131,7 @@ def offers(name: str, text: str, how: CheckContext, line: int, column: int) -> l
         for manifest in list_objects(name, "\n".join(lines)):
             path = next(_paths(manifest.data, key), None)
             if path is not None and manifest.known:
-                node = find_node(load_schema(manifest.identity.kind, manifest.version, how.settings().line), path)
+                node = find_node(load_schema(manifest.identity.kind, manifest.version, context.settings().line), path)
                 return [] if node is None else _values(node) if key else _fields(node, lookup(manifest.data, path))
     return []
 
@@ -147,25 +147,25 @@ def _open_brackets(text: str) -> str:
     return "".join(reversed(closing))
 
 
-def actions(name: str, text: str, how: CheckContext, first: int, last: int) -> list[CodeAction]:
+def list_code_actions(name: str, text: str, context: CheckContext, first: int, last: int) -> list[CodeAction]:
     """The edits for findings on some lines, one for all findings of the text, and the conversion of v1alpha1 objects."""
-    source, whole = Source(name, text), _find_mendable(name, text, how)
+    source, whole = Source(name, text), _find_mendable(name, text, context)
     here = [finding for finding in whole if first <= finding.position.line <= last]
     fixes = [_edited(source, f"{finding.fix or finding.message} ({finding.rule})", [finding]) for finding in here[:OFFERED]]
     fixes += [_edited(source, _title(whole), whole)] if len(whole) > 1 else []
-    return [action for action in fixes if action is not None] + _converted(name, text, how)
+    return [action for action in fixes if action is not None] + _converted(name, text, context)
 
 
-def fix_all(name: str, text: str, how: CheckContext) -> CodeAction | None:
+def fix_all(name: str, text: str, context: CheckContext) -> CodeAction | None:
     """The edit for all findings of a text, if it has one for any."""
-    whole = _find_mendable(name, text, how)
+    whole = _find_mendable(name, text, context)
     return _edited(Source(name, text), _title(whole), whole)
 
 
-def _find_mendable(name: str, text: str, how: CheckContext) -> list[LocatedFinding]:
+def _find_mendable(name: str, text: str, context: CheckContext) -> list[LocatedFinding]:
     """The findings with an edit; two rules may have one remedy."""
     return list(
-        {finding.edit: finding for finding in reversed(find_problems(name, text, how).findings) if finding.edit is not None}.values()
+        {finding.edit: finding for finding in reversed(find_problems(name, text, context).findings) if finding.edit is not None}.values()
     )[::-1]
 
 
@@ -185,18 +185,18 @@ def _edited(source: Source, title: str, findings: Sequence[LocatedFinding]) -> C
     return CodeAction(title, text, findings[0] if len(findings) == 1 else None) if text != source.text else None
 
 
-def _converted(name: str, text: str, how: CheckContext) -> list[CodeAction]:
+def _converted(name: str, text: str, context: CheckContext) -> list[CodeAction]:
     from ..convert.run import convert_accepted
 
     if f"{GROUP}/{ALPHA}" not in text or not is_ours(text):
         return []
-    outcome, refused = convert_accepted(name, text, BETA, line=how.settings().line, verify=True)
+    outcome, refused = convert_accepted(name, text, BETA, line=context.settings().line, verify=True)
     failed = refused or outcome.failures or outcome.unreadable
     return [CodeAction("Convert this file to v1beta1", outcome.text)] if not failed and outcome.text != text else []
 
 
 def _at(name: str, text: str, line: int, column: int) -> tuple[Manifest, Path] | None:
-    """The object at a place, and the path there: of the last document, and its last object, that begin before it."""
+    """The object at a position, and the path there: of the last document, and its last object, that begin before it."""
     if not is_ours(text):
         return None
     documents = [
@@ -249,7 +249,7 @@ def _values(node: Node) -> list[Completion]:
 
 
 def find_named_rule(name: str, text: str, line: int, column: int) -> str:
-    """The page of the rule whose name or code in a comment is at a place, as Markdown; empty where there is none."""
+    """The page of the rule whose name or code in a comment is at a position, as Markdown; empty where there is none."""
     source = Source(name, text)
     if not source.holds(MARK):
         return ""

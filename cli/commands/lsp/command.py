@@ -30,9 +30,9 @@ def run(options: Options) -> int:
     from ...project.facts import read_project_facts
     from ...userrules.load import UserRuleContext as Rules
     from ...validation.pipeline import ValidationSettings
-    from ..check.selection import ask_rules, select_rules
+    from ..check.selection import make_rule_context, select_rules
     from .answers import CheckContext
-    from .server import server
+    from .server import make_server
 
     options = apply_project(options, ("line", "facts", "rules-from", "rules", "site"), ())
     facts = read_project_facts(options.facts, options.project)
@@ -41,7 +41,7 @@ def run(options: Options) -> int:
     def reload() -> None:
         problems: list[UsageError] = []
         try:
-            known[:] = [ask_rules(load_own_rules(options.project, problems=problems), None)]
+            known[:] = [make_rule_context(load_own_rules(options.project, problems=problems), None)]
         except UsageError as error:  # a key of the project file names a rule that is no longer there
             if not known:
                 raise
@@ -54,13 +54,13 @@ def run(options: Options) -> int:
 
     reload()
     choice, site = select_rules(options.project), options.project.value("site") or ""
-    made = server(CheckContext(settings, choice, options.against, site, oldest_minor(options.project), reload))
+    server = make_server(CheckContext(settings, choice, options.against, site, oldest_minor(options.project), reload))
     if not options.verbose:
         logging.getLogger("pygls").setLevel(logging.CRITICAL)  # the server says it, without tracebacks
     # nothing is open that could be lost, and pygls would wait for a thread that reads standard input
     before = signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     try:
-        made.start_io()
+        server.start_io()
     finally:
         signal.signal(signal.SIGINT, before)
     return OK

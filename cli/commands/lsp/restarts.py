@@ -23,12 +23,12 @@ class RestartLens(NamedTuple):
     reasons: list[str]
 
 
-def find_lenses(name: str, text: str, how: CheckContext) -> list[RestartLens]:
+def find_lenses(name: str, text: str, context: CheckContext) -> list[RestartLens]:
     """The objects whose pods restart; none without Git, the revision or the file in it, and none for objects that can't be rendered."""
-    text_before = _text_before(name, how.against) if is_ours(text) else None
+    text_before = _text_before(name, context.against) if is_ours(text) else None
     if text_before is None:
         return []
-    settings = how.settings()
+    settings = context.settings()
     operator = choose_operator(settings.facts, None)[0]._replace(restarted=True)
     rendering = Rendering(settings.facts, operator, DEFAULT_NAMESPACE)
     old = {obj.manifest.identity: obj for obj in render_text(name, text_before, rendering).objects}
@@ -41,7 +41,7 @@ def find_lenses(name: str, text: str, how: CheckContext) -> list[RestartLens]:
         restarts = [each for each in find_restarts(before, after) if each.what == "restart"]
         pods = sum(each.pods for each in restarts)
         if pods:
-            title = f"restarts {pods} pod{'s' * (pods != 1)} against {how.against}"
+            title = f"restarts {pods} pod{'s' * (pods != 1)} against {context.against}"
             lenses.append(RestartLens(obj.manifest.document.position(()), title, [reason for each in restarts for reason in each.reasons]))
     return lenses
 
@@ -57,6 +57,6 @@ def _text_before(name: str, revision: str) -> str | None:
 
 @lru_cache(maxsize=32)  # editors ask at every change
 def _text_at(commit: str, name: str) -> str | None:
-    tree, path = GitTrees(commit, AGAINST).place(name)
+    tree, path = GitTrees(commit, AGAINST).locate(name)
     text = dict(tree.texts([path])).get(path)
     return text if isinstance(text, str) else None

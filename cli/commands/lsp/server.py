@@ -31,14 +31,14 @@ from .answers import (
     CodeAction,
     Completion,
     DocumentSymbol,
-    actions,
+    describe_at,
     find_named_rule,
     find_problems,
     find_symbols,
     fix_all,
     ignore,
-    meaning,
-    offers,
+    list_code_actions,
+    list_completions,
 )
 from .restarts import find_lenses
 
@@ -82,7 +82,7 @@ class EditorText:
         end = max(self._offset(self.source.starts, end_line - 1, end_column - 1), start)
         return types.Range(self._position(start), self._position(end))
 
-    def place(self, position: types.Position) -> tuple[int, int]:
+    def line_and_column(self, position: types.Position) -> tuple[int, int]:
         """A position as line and column from 1."""
         at = self._offset(self._starts, position.line, 0)
         behind = _LINE_END.search(self.source.text, at)
@@ -134,75 +134,75 @@ class DynamoLanguageServer(LanguageServer):
             write_stderr(f"internal error: {type(error.__cause__ or error).__name__}; start the server with -v for a traceback")
 
 
-def server(how: CheckContext) -> DynamoLanguageServer:
+def make_server(context: CheckContext) -> DynamoLanguageServer:
     """A server that judges texts as asked; `start_io` runs it."""
-    made = DynamoLanguageServer(_NAME, installed_version(), text_document_sync_kind=types.TextDocumentSyncKind.Full)
+    server = DynamoLanguageServer(_NAME, installed_version(), text_document_sync_kind=types.TextDocumentSyncKind.Full)
 
-    read = made.read
+    read = server.read
 
-    @made.feature(types.INITIALIZE)
+    @server.feature(types.INITIALIZE)
     def begin(params: types.InitializeParams) -> None:
-        made.hidden = _hidden(params.initialization_options)
+        server.hidden = _hidden(params.initialization_options)
         completion = params.capabilities.text_document.completion if params.capabilities.text_document else None
-        made.snippets = bool(completion and completion.completion_item and completion.completion_item.snippet_support)
+        server.snippets = bool(completion and completion.completion_item and completion.completion_item.snippet_support)
 
-    @made.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    @made.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def changed(params: types.DidOpenTextDocumentParams | types.DidChangeTextDocumentParams) -> None:
-        _publish(made, how, params.text_document.uri)
+        _publish(server, context, params.text_document.uri)
 
-    @made.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def saved(_: types.DidSaveTextDocumentParams) -> None:
-        how.reload()
-        for document in [*made.workspace.text_documents.values()]:
-            _publish(made, how, document.uri)
+        context.reload()
+        for document in [*server.workspace.text_documents.values()]:
+            _publish(server, context, document.uri)
 
-    @made.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def closed(params: types.DidCloseTextDocumentParams) -> None:
-        made.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=params.text_document.uri, diagnostics=[]))
+        server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=params.text_document.uri, diagnostics=[]))
 
-    @made.feature(types.TEXT_DOCUMENT_HOVER)
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
     def hover(params: types.HoverParams) -> types.Hover | None:
         text = read(params.text_document.uri)
-        which, place = (text.source.name, text.source.text), text.place(params.position)
-        page = find_named_rule(*which, *place) or meaning(*which, how, *place)
+        which, place = (text.source.name, text.source.text), text.line_and_column(params.position)
+        page = find_named_rule(*which, *place) or describe_at(*which, context, *place)
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, page)) if page else None
 
-    @made.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=[" ", "\n", "{", "[", ",", ".", "("]))
+    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=[" ", "\n", "{", "[", ",", ".", "("]))
     def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
         text = read(params.text_document.uri)
-        completions = offers(text.source.name, text.source.text, how, *text.place(params.position))
-        return [_item(offer, snippets=made.snippets) for offer in completions]
+        completions = list_completions(text.source.name, text.source.text, context, *text.line_and_column(params.position))
+        return [_item(offer, snippets=server.snippets) for offer in completions]
 
-    @made.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions([types.CodeActionKind.QuickFix, _FIX_ALL]))
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions([types.CodeActionKind.QuickFix, _FIX_ALL]))
     def act(params: types.CodeActionParams) -> list[types.CodeAction]:
-        return _actions(made, read(params.text_document.uri), how, params)
+        return _actions(server, read(params.text_document.uri), context, params)
 
-    @made.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def outline(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
         text = read(params.text_document.uri)
         return [_symbol(text, symbol, types.SymbolKind.Object) for symbol in find_symbols(text.source.name, text.source.text)]
 
-    @made.feature(types.TEXT_DOCUMENT_CODE_LENS)
-    @made.thread()  # Git may be slow
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+    @server.thread()  # Git may be slow
     def lenses(params: types.CodeLensParams) -> list[types.CodeLens]:
         text = read(params.text_document.uri)
-        restarts = find_lenses(text.source.name, text.source.text, how)
+        restarts = find_lenses(text.source.name, text.source.text, context)
         return [types.CodeLens(text.range(*lens.position), types.Command(lens.title, "", "\n".join(lens.reasons))) for lens in restarts]
 
-    @made.feature(STATUS)
+    @server.feature(STATUS)
     def status(_params: Any) -> dict[str, Any]:
-        settings = how.settings()
+        settings = context.settings()
         known = [name for name, value in settings.facts._asdict().items() if value is not UNKNOWN and name != "operatorLine"]
         return {"version": installed_version(), "line": str(settings.line), "facts": known}
 
-    return made
+    return server
 
 
-def _publish(made: DynamoLanguageServer, how: CheckContext, uri: str) -> None:
-    text = made.read(uri)
-    diagnostics = _diagnostics(text, how, made.hidden)
-    made.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=diagnostics, version=text.version))
+def _publish(server: DynamoLanguageServer, context: CheckContext, uri: str) -> None:
+    text = server.read(uri)
+    diagnostics = _diagnostics(text, context, server.hidden)
+    server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=diagnostics, version=text.version))
 
 
 def _hidden(options: Any) -> frozenset[str]:
@@ -226,19 +226,23 @@ def _item(offer: Completion, *, snippets: bool) -> types.CompletionItem:
     )
 
 
-def _actions(made: DynamoLanguageServer, text: EditorText, how: CheckContext, params: types.CodeActionParams) -> list[types.CodeAction]:
-    uri, shown, only = params.text_document.uri, params.context.diagnostics, params.context.only
+def _actions(
+    server: DynamoLanguageServer, text: EditorText, context: CheckContext, params: types.CodeActionParams
+) -> list[types.CodeAction]:
+    uri, diagnostics, only = params.text_document.uri, params.context.diagnostics, params.context.only
     code_actions = []
     if only is None or _covers(only, types.CodeActionKind.QuickFix.value):
-        first, _ = text.place(types.Position(params.range.start.line, 0))
-        last, _ = text.place(types.Position(params.range.end.line, _BEHIND))
-        workspace = made.client_capabilities.workspace
+        first, _ = text.line_and_column(types.Position(params.range.start.line, 0))
+        last, _ = text.line_and_column(types.Position(params.range.end.line, _BEHIND))
+        workspace = server.client_capabilities.workspace
         edits = workspace.workspace_edit if workspace else None
         snippets = bool(edits and edits.document_changes and edits.snippet_edit_support)
-        code_actions += [_fix(uri, text, action, shown) for action in actions(text.source.name, text.source.text, how, first, last)]
-        code_actions += _ignores(uri, text, shown, snippets=snippets)
+        code_actions += [
+            _fix(uri, text, action, diagnostics) for action in list_code_actions(text.source.name, text.source.text, context, first, last)
+        ]
+        code_actions += _ignores(uri, text, diagnostics, snippets=snippets)
     # only for editors that ask for it, such as when they save a file
-    if only and _covers(only, _FIX_ALL) and (whole := fix_all(text.source.name, text.source.text, how)):
+    if only and _covers(only, _FIX_ALL) and (whole := fix_all(text.source.name, text.source.text, context)):
         code_actions.append(types.CodeAction(whole.title, _FIX_ALL, edit=types.WorkspaceEdit(changes={uri: text.edits(whole.text)})))
     return code_actions
 
@@ -249,22 +253,22 @@ def _covers(kinds: Sequence[types.CodeActionKind | str], kind: str) -> bool:
     return any(f"{kind}.".startswith(f"{prefix}." if prefix else "") for prefix in prefixes)
 
 
-def _fix(uri: str, text: EditorText, action: CodeAction, shown: Sequence[types.Diagnostic]) -> types.CodeAction:
+def _fix(uri: str, text: EditorText, action: CodeAction, diagnostics: Sequence[types.Diagnostic]) -> types.CodeAction:
     """A quick fix with the diagnostics of its finding; preferred if it fixes a single finding."""
-    mended = [each for each in shown if action.finding and each.code == action.finding.rule and _begins(text, each, action.finding)]
+    mended = [each for each in diagnostics if action.finding and each.code == action.finding.rule and _begins(text, each, action.finding)]
     edit = types.WorkspaceEdit(changes={uri: text.edits(action.text)})
     return types.CodeAction(action.title, types.CodeActionKind.QuickFix, mended or None, bool(action.finding), edit=edit)
 
 
-def _begins(text: EditorText, shown: types.Diagnostic, finding: LocatedFinding) -> bool:
-    return text.place(shown.range.start) == (finding.position.line, finding.position.column)
+def _begins(text: EditorText, diagnostics: types.Diagnostic, finding: LocatedFinding) -> bool:
+    return text.line_and_column(diagnostics.range.start) == (finding.position.line, finding.position.column)
 
 
-def _ignores(uri: str, text: EditorText, shown: Sequence[types.Diagnostic], *, snippets: bool) -> list[types.CodeAction]:
+def _ignores(uri: str, text: EditorText, diagnostics: Sequence[types.Diagnostic], *, snippets: bool) -> list[types.CodeAction]:
     """An edit for each of our findings that the editor shows where it asks; the cursor goes where the reason is to be written."""
     code_actions = []
-    for diagnostic in [diagnostic for diagnostic in shown if diagnostic.source == _NAME][:OFFERED]:
-        line, _ = text.place(diagnostic.range.start)
+    for diagnostic in [diagnostic for diagnostic in diagnostics if diagnostic.source == _NAME][:OFFERED]:
+        line, _ = text.line_and_column(diagnostic.range.start)
         written = ignore(text.source.name, text.source.text, str(diagnostic.code), line)
         if written is None:
             continue
@@ -293,8 +297,8 @@ def _symbol(text: EditorText, symbol: DocumentSymbol, kind: types.SymbolKind) ->
     return types.DocumentSymbol(symbol.name, kind, whole, name, symbol.detail, children=parts)
 
 
-def _diagnostics(text: EditorText, how: CheckContext, hidden: frozenset[str]) -> list[types.Diagnostic]:
-    seen = find_problems(text.source.name, text.source.text, how)
+def _diagnostics(text: EditorText, context: CheckContext, hidden: frozenset[str]) -> list[types.Diagnostic]:
+    seen = find_problems(text.source.name, text.source.text, context)
     out = []
     for finding in seen.findings:
         if finding.rule in hidden:
@@ -302,7 +306,7 @@ def _diagnostics(text: EditorText, how: CheckContext, hidden: frozenset[str]) ->
         line, column, end = finding.position
         level = types.DiagnosticSeverity.Warning if finding.level == WARNING else types.DiagnosticSeverity.Error
         fix = f"\nfix: {finding.fix}" if finding.fix else ""
-        page = rule_address(how.site, finding.rule)
+        page = rule_address(context.site, finding.rule)
         out.append(
             types.Diagnostic(
                 text.range(line, column, end),

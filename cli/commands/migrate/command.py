@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 from ....api.kinds import BY_NAME, KINDS
-from ...console.escaping import visible
+from ...console.escaping import escape_document
 from ...console.exits import INTERRUPTED, OK, REFUSED, UNREACHABLE, UsageError
 from ...console.kind_names import parse_kind
 from ...console.output import write_stderr, write_stdout
@@ -24,7 +24,7 @@ def run(options: Options) -> int:
     """0 when all is moved and proven, 1 when not, 6 when the cluster can't be reached, 130 when stopped. Raises: UsageError."""
     _agree(options)
     report = asyncio.run(_run(options._replace(kinds=_kinds(options.kinds))))
-    write_stdout(visible(json.dumps(report.as_data(), indent=2)) + "\n" if options.output == "json" else as_text(report))
+    write_stdout(escape_document(json.dumps(report.as_data(), indent=2)) + "\n" if options.output == "json" else as_text(report))
     if report.stopped:
         return INTERRUPTED
     if report.unreachable:

@@ -3,7 +3,7 @@
 from typing import Annotated, Final, NamedTuple
 
 from ...console import flags
-from ...console.options import option, several, switch
+from ...console.options import option, repeatable, switch
 
 VERSIONS: Final = ("v1alpha1", "v1beta1")
 SETTLE: Final = 60.0  # seconds: the time limit of a request to an API server, for which a write may be under way
@@ -14,7 +14,7 @@ class Options(NamedTuple):
     """Flags of a run."""
 
     to: Annotated[str, option("version to store all objects in; required", choices=VERSIONS)] = ""
-    kinds: Annotated[tuple[str, ...], several("only this kind; repeatable (default: all with two versions)", "--kind", "KIND")] = ()
+    kinds: Annotated[tuple[str, ...], repeatable("only this kind; repeatable (default: all with two versions)", "--kind", "KIND")] = ()
     namespace: Annotated[
         str, option("only objects of this namespace; status.storedVersions isn't updated then", "--namespace", "-n", "NS")
     ] = ""
@@ -26,7 +26,9 @@ class Options(NamedTuple):
     patience: Annotated[float, option("wait for a failing API server or webhook (default 1800)", "SECONDS", type=float)] = (
         RETRY_TIMEOUT_SECONDS
     )
-    servers: Annotated[tuple[str, ...], several("one of the API servers; repeatable (default: the cluster's)", "--api-server", "URL")] = ()
+    servers: Annotated[
+        tuple[str, ...], repeatable("one of the API servers; repeatable (default: the cluster's)", "--api-server", "URL")
+    ] = ()
     take_over: Annotated[bool, switch("continue even if the operator's own migrator hasn't observed the definitions")] = False
     kubeconfig: flags.Kubeconfig = ""
     context: flags.Context = ""

@@ -8,7 +8,7 @@ from ....policies.facts import UNKNOWN
 from ...console import flags
 from ...console.exits import NO_OBJECT, NOTHING_FOUND, OK, REFUSED, UNREADABLE, UsageError, worst_code
 from ...console.nearest import did_you_mean
-from ...console.options import option, several, switch
+from ...console.options import option, repeatable, switch
 from ...console.output import write_stderr, write_stdout
 from ...files.find import find_files
 from ...project.apply import apply_project
@@ -28,7 +28,7 @@ class Options(NamedTuple):
     exclude: flags.Exclude = ()
     output: Annotated[str, flags.output("yaml", "json", text="YAML documents, or one JSON list (default yaml)")] = "yaml"
     directory: Annotated[str | None, option("write a file for each child instead of printing", "-d", "DIR")] = None
-    only: Annotated[tuple[str, ...], several("children of one kind, such as Deployment; repeatable", "KIND")] = ()
+    only: Annotated[tuple[str, ...], repeatable("children of one kind, such as Deployment; repeatable", "KIND")] = ()
     against: Annotated[str | None, option("print which pods would restart since this Git revision, and why", "GIT-REF")] = None
     namespace: Annotated[str, option("namespace of objects without one (default: default)", "-n")] = ""
     facts: flags.FactFlags = flags.FactFlags()

@@ -102,9 +102,9 @@ def render_revision(
     revision: str, paths: Sequence[str], excluded: Sequence[str], files: Sequence[str], request: RenderRequest
 ) -> Iterator[tuple[RenderedText, str]]:
     """Render files as they are in a revision, each with its prefix for messages. Raises: UsageError."""
-    from ...files.revision import texts_at
+    from ...files.revision import read_revision
 
-    for file, text in texts_at(revision, paths, files, excluded).items():
+    for file, text in read_revision(revision, paths, files, excluded).items():
         if isinstance(text, InputError):
             yield RenderedText([], [text]), ""
         else:

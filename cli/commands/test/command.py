@@ -19,7 +19,7 @@ from ...project.options import ProjectOptions
 from ...rewrite.emit import emit_json
 from ...userrules.load import UserRuleContext
 from ...yaml.load import InputError
-from ..check.selection import ask_rules
+from ..check.selection import make_rule_context
 from . import findings, results
 from .files import ALLOW, DENY, Case, CaseFolder, facts_of, load_cases
 from .verdict import CaseRequest, CaseVerdict
@@ -66,7 +66,7 @@ def run(options: Options) -> int:
     if not options.folder:
         raise UsageError("name the folder of case files")
     folder = load_cases(options.folder, options.word)
-    rules = ask_rules(load_own_rules(apply_project(options, (RULES_FROM,), [options.folder]).project), None)
+    rules = make_rule_context(load_own_rules(apply_project(options, (RULES_FROM,), [options.folder]).project), None)
     server = SimulatedServer(read_facts(options.facts), options.user)
     verdicts = [_judged(case, server, rules) for case in folder.cases]
     failed = OK

@@ -32,7 +32,7 @@ class Case(NamedTuple):
     facts: tuple[str, ...]  # from the folder's own to the case's own: the later one wins
 
     @property
-    def place_of_expected(self) -> str:
+    def expected_path(self) -> str:
         """The file of the expected result, which may not exist yet."""
         path = Path(self.file)
         return self.expected or str(path.with_name(f"{path.stem}.{EXPECTED}{path.suffix}"))

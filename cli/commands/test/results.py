@@ -47,7 +47,7 @@ def judge(question: CaseRequest) -> CaseVerdict:
     lines = [line for wanted, result in zip(expected.objects, results, strict=False) for line in _difference(wanted, result)]
     failure = ""
     if not expected.objects:
-        failure = f"has no expected result: write {case.place_of_expected}, or let --update write it"
+        failure = f"has no expected result: write {case.expected_path}, or let --update write it"
     elif len(expected.objects) != len(results):
         failure = f"gives {len(results)} objects, and {len(expected.objects)} are expected in {expected.file}"
     elif lines:
@@ -64,7 +64,7 @@ def _expected(question: CaseRequest, manifests: list[Manifest]) -> _Expected:
         return _Expected(load_case_objects(case.expected, text), case.expected, text, behind=False)
     if case.sort != CONVERT and len(manifests) == 2 and manifests[0].identity == manifests[1].identity:
         return _Expected(manifests[1:], case.file, question.text, behind=True)
-    return _Expected([], case.place_of_expected, "", behind=False)
+    return _Expected([], case.expected_path, "", behind=False)
 
 
 def _results(question: CaseRequest, manifests: list[Manifest], expected: _Expected) -> tuple[list[Fields], tuple[str, ...]]:

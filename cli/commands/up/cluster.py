@@ -86,10 +86,10 @@ async def _must_be_dead(ours: list[Owned]) -> None:
         raise RefusedError(f"another `up` serves the cluster at https://{url.netloc}; end it first")
 
 
-async def until_asked(cluster: Cluster, url: str, other: str) -> None:
+async def wait_for_webhooks(cluster: Cluster, url: str, other: str) -> None:
     """Waits until writes are judged and get defaults; `other` is an address to advise. Raises: RefusedError in the end; ApiError."""
     began = time.monotonic()
-    while reason := await _not_asked(cluster):
+    while reason := await _find_uncalled_webhook(cluster):
         waited = time.monotonic() - began
         if "failed calling webhook" in reason and waited > _FAILING:
             cause = shorten(reason.rpartition('": ')[2] or reason, 200)
@@ -102,7 +102,7 @@ async def until_asked(cluster: Cluster, url: str, other: str) -> None:
         await asyncio.sleep(_POLL_SECONDS)
 
 
-async def _not_asked(cluster: Cluster) -> str:
+async def _find_uncalled_webhook(cluster: Cluster) -> str:
     """Why writes aren't judged yet; empty when they are. Dry runs: nothing is stored."""
     try:
         with contextlib.suppress(InvalidError, ForbiddenError):

@@ -22,7 +22,7 @@ from ...daemon.server import plan_for
 from ...installation.configuration import load_configuration
 from ...installation.connection import connect_cluster
 from ...yaml.load import Source
-from .cluster import COMPONENT, list_registrations, remove_ours, until_asked
+from .cluster import COMPONENT, list_registrations, remove_ours, wait_for_webhooks
 
 # planners and endpoint pickers get these roles where the cluster has them
 _CONFIGURATION: Final = """\
@@ -58,7 +58,7 @@ def run_trial(kubeconfig: str, user: str, address: Address, line: Line, other: s
         async with connect_cluster(MANAGER, kubeconfig) as cluster:
             for resource, obj in list_registrations(url, pair.offer().bundle, line):
                 await cluster.apply(resource, obj, manager=COMPONENT, force=True)
-            await until_asked(cluster, url, other)
+            await wait_for_webhooks(cluster, url, other)
             write_stderr(f"ready {url} as operator {line}: create a graph; Ctrl-C removes the definitions with all Dynamo objects")
             await Reconciler(cluster, settings, identity()).run()
 

@@ -42,7 +42,7 @@ def _stage(answer: ServerResponse) -> tuple[str, int, str]:
 @pytest.mark.parametrize(("operation", "status"), [(CREATE, 201), (UPDATE, 200), (DELETE, 200)])
 def test_what_is_right_is_accepted(operation: str, status: int) -> None:
     answer = _answer(GOOD, operation, load_documents(GOOD)[0].data)
-    assert (_stage(answer), answer.message, answer.told, answer.accepted) == (("", status, ""), "", "", True)
+    assert (_stage(answer), answer.message, answer.kubectl_text, answer.accepted) == (("", status, ""), "", "", True)
     assert answer.warnings == (DEPRECATED,)
 
 
@@ -58,7 +58,7 @@ def test_what_can_t_be_read_is_refused_first(right: str, wrong: str, status: int
     answer = _answer(GOOD.replace(right, wrong))
     assert _stage(answer) == (DECODE, status, reason)
     assert answer.message.startswith(message)
-    assert answer.told == f"Error from server ({reason}): {answer.message}"
+    assert answer.kubectl_text == f"Error from server ({reason}): {answer.message}"
 
 
 def test_a_list_that_is_too_short_is_quoted_by_its_length() -> None:
@@ -108,9 +108,9 @@ def test_the_schema_quotes_values_and_kubectl_lists_causes() -> None:
     cause = "spec.services.worker.replicas: Invalid value: -1: spec.services.worker.replicas in body should be greater than or equal to 0"
     assert _stage(one) == (SCHEMA, 422, "Invalid")
     assert one.message == f'DynamoGraphDeployment.nvidia.com "good" is invalid: {cause}'
-    assert one.told == f'The DynamoGraphDeployment "good" is invalid: {cause}'
+    assert one.kubectl_text == f'The DynamoGraphDeployment "good" is invalid: {cause}'
     several = _answer(text)
-    assert several.told.startswith('The DynamoGraphDeployment "good" is invalid: \n* spec.')
+    assert several.kubectl_text.startswith('The DynamoGraphDeployment "good" is invalid: \n* spec.')
     assert several.message.startswith('DynamoGraphDeployment.nvidia.com "good" is invalid: [spec.')
     assert len(several.causes) > 1
 
@@ -161,7 +161,7 @@ def test_answers_and_findings_agree_on_recorded_objects(apart: int) -> None:
         agree = answer.accepted is not refused and (answer.stage == "" or answer.stage in {finding.stage for finding in findings})
         invalid = any(finding.level == ERROR and finding.stage in (SCHEMA, CEL) for finding in plain)
         if not agree or invalid is case["expect"]["accepted"]:
-            wrong.append((case["id"], answer.told, [(finding.stage, finding.message) for finding in (*plain, *findings)]))
+            wrong.append((case["id"], answer.kubectl_text, [(finding.stage, finding.message) for finding in (*plain, *findings)]))
         assert all(1 <= finding.position.line <= len(found.document.source.lines) for finding in plain)
     assert not wrong, (len(wrong), wrong[:5])
     assert stages == {"", DECODE, SCHEMA, CEL, POLICIES}

@@ -9,7 +9,7 @@ import yaml
 
 from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.admission.pipeline import Settings
-from dynamo_webhooks.cli.facts.load import consequences
+from dynamo_webhooks.cli.facts.load import describe_consequences
 from dynamo_webhooks.policies.catalogue import list_declared
 from dynamo_webhooks.policies.facts import UNKNOWN
 from dynamo_webhooks.policies.review import CREATE
@@ -46,7 +46,7 @@ def _idle(rule: Rule, example: Example) -> set[str]:
 def test_every_command_and_the_server_say_the_same(rule: Rule, block: str, files: Files, command: Command) -> None:
     example = _without(rule, block)
     names = _idle(rule, example)
-    said = " ".join(consequences(example.facts))  # by the server, at its start
+    said = " ".join(describe_consequences(example.facts))  # by the server, at its start
     assert all(name in said for name in names)
     if example.operation != CREATE or not names:
         return

@@ -17,7 +17,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynamo_webhooks.cli.console.escaping import JSON, command_in, encode_json, inert
+from dynamo_webhooks.cli.console.escaping import JSON, encode_json, escape_commands, find_command
 from dynamo_webhooks.cli.rewrite.emit import emit_json, emit_yaml
 from tests.cli.conftest import Command, Files
 from tests.cli.runners import obeyed
@@ -129,20 +129,20 @@ def lines(text: str) -> list[str]:
 
 @given(TEXTS)
 def test_no_line_is_obeyed_and_nothing_else_changes(text: str) -> None:
-    made = inert(text)
+    made = escape_commands(text)
     assert not any(map(obeyed, lines(made)))
     assert made.replace(r"\x3a", ":").replace(r"\x23", "#").replace(r"\x73", "s") == text
-    assert (made != text) == (command_in(text) is not None)
-    assert inert(made) == made
+    assert (made != text) == (find_command(text) is not None)
+    assert escape_commands(made) == made
 
 
 @settings(max_examples=50)
 @given(st.recursive(TEXTS, lambda inner: st.lists(inner, min_size=1, max_size=3) | st.dictionaries(TEXTS, inner, min_size=1, max_size=3)))
 def test_data_keeps_its_values(data: object) -> None:
-    for text in (encode_json(data), emit_json(data), inert(json.dumps(data), JSON)):
+    for text in (encode_json(data), emit_json(data), escape_commands(json.dumps(data), JSON)):
         assert json.loads(text) == data
         assert not any(map(obeyed, text.split("\n")))
-    text = inert(emit_yaml(data))
+    text = escape_commands(emit_yaml(data))
     assert yaml.safe_load(text) == data
     assert not any(map(obeyed, lines(text)))
 
@@ -150,10 +150,10 @@ def test_data_keeps_its_values(data: object) -> None:
 @run_each("part", ["\n", " ", "#", ":", "##a", "\x1b[1", "\n ", "section_start:", "##[", "\n::"])
 def test_it_costs_as_much_as_the_text_is_long(part: str) -> None:
     began = process_time()
-    assert inert("::##" + part * (200_000 // len(part)))
+    assert escape_commands("::##" + part * (200_000 // len(part)))
     assert process_time() - began < 5.0
 
 
 def test_the_place_of_a_command_is_found() -> None:
-    assert command_in("a::b\n\n  ::stop-commands::x\n") == (3, "::stop-commands::x")
-    assert command_in("a: ##vso[b]\n") == (1, "##vso[b]")
+    assert find_command("a::b\n\n  ::stop-commands::x\n") == (3, "::stop-commands::x")
+    assert find_command("a: ##vso[b]\n") == (1, "##vso[b]")

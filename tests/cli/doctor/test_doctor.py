@@ -23,12 +23,12 @@ from dynamo_webhooks.cli.commands.certs.options import Options
 from dynamo_webhooks.cli.commands.doctor import certificates
 from dynamo_webhooks.cli.commands.doctor import definitions as objects
 from dynamo_webhooks.cli.commands.doctor.command import examine
-from dynamo_webhooks.cli.commands.doctor.dry_run import requests
+from dynamo_webhooks.cli.commands.doctor.dry_run import try_requests
 from dynamo_webhooks.cli.commands.doctor.finding import Finding, Level, as_data, as_text, error, info, sort_findings, warning
 from dynamo_webhooks.cli.commands.doctor.observe import ClusterView
-from dynamo_webhooks.cli.commands.doctor.policies import policies
-from dynamo_webhooks.cli.commands.doctor.repairs import addressed, set_version
-from dynamo_webhooks.cli.commands.doctor.storage import removal
+from dynamo_webhooks.cli.commands.doctor.policies import check_policies
+from dynamo_webhooks.cli.commands.doctor.repairs import add_connection_flags, set_version
+from dynamo_webhooks.cli.commands.doctor.storage import check_removal
 from dynamo_webhooks.cli.commands.serve import DEFAULT_FACTS
 from dynamo_webhooks.cli.console.exits import UsageError
 from dynamo_webhooks.cli.installation import names
@@ -81,7 +81,7 @@ def has(findings: Any, level: str, check: str, words: str) -> bool:
 
 def test_a_state_of_rest_has_nothing_wrong() -> None:
     rest = state()
-    assert [*certificates.secrets(view(rest)), *certificates.trust(view(rest)), *certificates.rotation(view(rest))] == []
+    assert [*certificates.check_secrets(view(rest)), *certificates.check_trust(view(rest)), *certificates.check_rotation(view(rest))] == []
 
 
 def _serving(**changes: Any) -> CertificateState:
@@ -112,12 +112,12 @@ def _authority(**changes: Any) -> CertificateState:
     ],
 )
 def test_secrets(found: CertificateState, days: int, level: str, check: str, words: str) -> None:
-    assert has([*certificates.secrets(view(found, now=NOW + timedelta(days)))], level, check, words)
+    assert has([*certificates.check_secrets(view(found, now=NOW + timedelta(days)))], level, check, words)
 
 
 def test_whoever_presents_what_a_bundle_does_not_hold_is_told_of() -> None:
     strange = state(presents="b")
-    findings = [*certificates.trust(view(strange))]
+    findings = [*certificates.check_trust(view(strange))]
     assert len(findings) == len(strange.targets)
     assert has(findings, "error", "trust", f"{leaf('b').parsed.serial_number:x}, which is served")
     assert {each.repair for each in findings} == {f"dynamo-webhooks certs inject --namespace {NAMESPACE}"}
@@ -127,7 +127,7 @@ def test_whoever_presents_what_a_bundle_does_not_hold_is_told_of() -> None:
 def test_bundles_without_a_certificate(mode: Mode) -> None:
     rest = state()
     empty = replace(rest, mode=mode, targets=tuple(replace(each, bundles=(b"",)) for each in rest.targets))
-    assert has([*certificates.trust(view(empty))], "error", "trust", "holds no certificate")
+    assert has([*certificates.check_trust(view(empty))], "error", "trust", "holds no certificate")
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_bundles_without_a_certificate(mode: Mode) -> None:
 def test_whose_the_way_to_us_is(stance: Stance, level: str, check: str) -> None:
     rest = state()
     found = replace(rest, targets=(replace(rest.targets[0], stance=stance),))
-    assert [(each.level, each.check) for each in certificates.trust(view(found))] == [(Level(level), check)]
+    assert [(each.level, each.check) for each in certificates.check_trust(view(found))] == [(Level(level), check)]
 
 
 SERVICE: Node = {"spec": {"ports": [{"port": 443}]}}
@@ -155,13 +155,13 @@ SERVICE: Node = {"spec": {"ports": [{"port": 443}]}}
     ],
 )
 def test_endpoints(endpoints: tuple[Endpoint, ...], service: Node | None, level: str, words: str) -> None:
-    found = [*certificates.endpoints(view(replace(state(), endpoints=endpoints), service=service))]
+    found = [*certificates.check_endpoints(view(replace(state(), endpoints=endpoints), service=service))]
     assert any(words in each.text and each.level.value == level for each in found), told(found)
 
 
 def test_an_endpoint_with_an_ended_certificate() -> None:
     old = view(replace(state(), endpoints=(Endpoint("a:1", leaf("a")),)), service=SERVICE, now=NOW + timedelta(days=400))
-    assert has([*certificates.endpoints(old)], "error", "expiry", "presents a certificate that ended")
+    assert has([*certificates.check_endpoints(old)], "error", "expiry", "presents a certificate that ended")
 
 
 def _lease(ago: timedelta, holder: str = "pod_1", lasting: int = 15) -> Node:
@@ -182,13 +182,15 @@ def _lease(ago: timedelta, holder: str = "pod_1", lasting: int = 15) -> Node:
     ],
 )
 def test_the_lease_of_the_provisioner(lease: Node | None, words: str) -> None:
-    found = [*certificates.provisioner(view(lease=lease))]
+    found = [*certificates.check_provisioner(view(lease=lease))]
     assert [words in each.text for each in found] == ([True] if words else [])
 
 
 def test_namespaces_of_others_are_good_to_know() -> None:
     judged = "left alone by the reconciler, and by the webhooks if namespace.scope.claimable names them"
-    assert told(certificates.scope(view(claims=("a", "b")))) == [("info", "scope", f"claimed by operators of their own, {judged}: a, b")]
+    assert told(certificates.check_scope(view(claims=("a", "b")))) == [
+        ("info", "scope", f"claimed by operators of their own, {judged}: a, b")
+    ]
 
 
 def _about_new_pods(restores: bool, **entry: Any) -> list[Finding]:
@@ -196,7 +198,7 @@ def _about_new_pods(restores: bool, **entry: Any) -> list[Finding]:
     found: Node = {"webhooks": [{"name": "m", "clientConfig": client, **entry}] if entry else []}
     seen = view()
     kinds: dict[TargetKind, Node | None] = {**seen.configurations, TargetKind.MUTATING: found}
-    return [*objects.new_pods(seen._replace(about=replace(seen.about, restores=restores), configurations=kinds))]
+    return [*objects.check_new_pods(seen._replace(about=replace(seen.about, restores=restores), configurations=kinds))]
 
 
 def test_new_pods_are_asked_about_where_they_are_restored_and_others_never() -> None:
@@ -223,7 +225,7 @@ def _crd(**changes: Any) -> Node:
 def _kinds(crd: Node) -> list[Finding]:
     crds = {kind.plural: None for kind in KINDS} | {KINDS[0].plural: crd}
     unseen = {kind.crd_name: "not permitted" for kind in KINDS[1:]}
-    return [*objects.kinds(view(crds=crds, forbidden=unseen))]
+    return [*objects.check_kinds(view(crds=crds, forbidden=unseen))]
 
 
 @run_each(
@@ -254,7 +256,7 @@ def test_a_kind_as_it_should_be() -> None:
 @pytest.mark.parametrize(("version", "missing"), [("1.4.2", True), ("1.5.0", False), ("1.6.1", False)])
 def test_a_kind_that_is_gone_is_not_missed(version: str, missing: bool) -> None:
     about = names.by_manifests(NAMESPACE)
-    found = objects.kinds(view(about=replace(about, version=version)))
+    found = objects.check_kinds(view(about=replace(about, version=version)))
     assert any("dynamocheckpoints" in each.object for each in found) is missing
 
 
@@ -340,10 +342,10 @@ async def test_certs_without_a_file_reads_the_configuration_in_the_cluster(given
 
 def test_the_provisioner_s_own_words_are_passed_on_and_where_others_make_the_certificate_no_authority_of_ours_is_named() -> None:
     said = ({"type": "Ready", "status": "False", "message": "this machine's clock must agree"},)
-    assert has([*certificates.rotation(view(state(), conditions=said))], "warning", "provisioner", "it says: this machine's clock")
-    [found] = certificates.rotation(view(replace(state(), mode=Mode.PROVIDED), conditions=said))
+    assert has([*certificates.check_rotation(view(state(), conditions=said))], "warning", "provisioner", "it says: this machine's clock")
+    [found] = certificates.check_rotation(view(replace(state(), mode=Mode.PROVIDED), conditions=said))
     assert found.object == f"ConfigMap {NAMESPACE}/webhook-server-cert-trust"
-    [found] = certificates.rotation(view(state(), conditions=said))
+    [found] = certificates.check_rotation(view(state(), conditions=said))
     assert found.object == f"Secret {NAMESPACE}/webhook-server-cert-ca"
 
 
@@ -354,7 +356,7 @@ def test_a_new_issuer_s_certificate_that_is_held_back_is_a_fault_only_when_that_
     trust = replace(new.trust, hint=Hint(Phase.SETTLE, NOW - timedelta(minutes=minutes)))
     said = ({"type": "Ready", "status": "False", "reason": NOT_USABLE, "message": "not yet"},)
     seen = view(replace(new, trust=trust), conditions=said)
-    found = [*certificates.secrets(seen), *certificates.rotation(seen)]
+    found = [*certificates.check_secrets(seen), *certificates.check_rotation(seen)]
     assert {each.level for each in found} == {level}
     assert {each.check for each in found} == ({"trust"} if level is Level.INFO else {"trust", "provisioner"})
 
@@ -392,14 +394,14 @@ def _failing(message: str, kind: type[UnavailableError | ForbiddenError] = Unava
 async def test_what_an_api_server_says_of_a_failed_call_is_explained(message: str, means: str) -> None:
     """Other things that are missing or refused are told as they are."""
     said = f'failed calling webhook "m": Post "https://a": {message}' if means else message
-    found = await requests(_failing(said), NAMESPACE, (), {"Service": "create it"})
+    found = await try_requests(_failing(said), NAMESPACE, (), {"Service": "create it"})
     assert [(each.level, each.check, bool(each.repair)) for each in found] == [(Level.ERROR, "request", bool(means))] * 2
     assert all(means in each.text if means else each.text == f"a dry-run create failed: {said}" for each in found)
     assert not any("{namespace}" in each.repair for each in found)
 
 
 async def test_a_missing_permission_is_a_warning() -> None:
-    assert {each.level for each in await requests(_failing("cannot create", ForbiddenError), NAMESPACE, ())} == {Level.WARNING}
+    assert {each.level for each in await try_requests(_failing("cannot create", ForbiddenError), NAMESPACE, ())} == {Level.WARNING}
 
 
 class _Judged(MemoryCluster):
@@ -423,12 +425,12 @@ class _Judged(MemoryCluster):
 @pytest.mark.parametrize("version", ["1.2.0", "1.5.0"])
 async def test_webhooks_of_either_line_pass_the_trial(version: str, *, grove: bool) -> None:
     """Line 1.5 refuses graphs without images: a healthy installation was told to be broken."""
-    assert await requests(_Judged({"operatorVersion": version, "operatorLine": version[:3], "grove": grove}), NAMESPACE, ()) == []
+    assert await try_requests(_Judged({"operatorVersion": version, "operatorLine": version[:3], "grove": grove}), NAMESPACE, ()) == []
 
 
 async def test_in_a_namespace_of_somebody_else_nobody_is_expected_to_answer() -> None:
-    assert await requests(MemoryCluster(), NAMESPACE, (NAMESPACE,)) == []
-    texts = [each.text for each in await requests(MemoryCluster(), NAMESPACE, ())]
+    assert await try_requests(MemoryCluster(), NAMESPACE, (NAMESPACE,)) == []
+    texts = [each.text for each in await try_requests(MemoryCluster(), NAMESPACE, ())]
     assert texts == ["was created without defaults: the mutating webhook wasn't called"] * 2
 
 
@@ -437,7 +439,7 @@ async def test_removal_names_what_would_lead_nowhere() -> None:
     crd = _crd(storedVersions=["v1alpha1", "v1beta1"])
     await cluster.create(CRDS, crd)
     crds = {kind.plural: None for kind in KINDS} | {KINDS[0].plural: crd}
-    [stored, stanza] = await removal(cluster, view(crds=crds))
+    [stored, stanza] = await check_removal(cluster, view(crds=crds))
     assert (stored.check, stored.repair) == ("stored-versions", "dynamo-webhooks migrate --to v1alpha1 --kind DynamoGraphDeployment")
     assert stanza.check == "conversion"
     changes = json.loads(stanza.repair.partition(" -p ")[2].strip("'"))
@@ -448,7 +450,7 @@ async def test_removal_names_what_would_lead_nowhere() -> None:
         {"op": "replace", "path": "/spec/conversion", "value": {"strategy": "None"}},
     ]
     cluster.fail(lambda verb, *_: UnavailableError(500, "", "conversion webhook failed") if verb == "list" else None)
-    assert has(await removal(cluster, view(crds=crds)), "error", "objects", "can't be listed, and removing the CRD deletes them")
+    assert has(await check_removal(cluster, view(crds=crds)), "error", "objects", "can't be listed, and removing the CRD deletes them")
 
 
 def test_text_and_data_say_the_same() -> None:
@@ -482,8 +484,8 @@ def test_words_of_others_neither_control_a_terminal_nor_look_like_a_repair() -> 
     ],
 )
 def test_a_repair_is_for_the_cluster_that_was_looked_at(repair: str, wanted: str) -> None:
-    assert addressed(repair, "a b", "c") == wanted
-    assert addressed(repair, "", "") == repair
+    assert add_connection_flags(repair, "a b", "c") == wanted
+    assert add_connection_flags(repair, "", "") == repair
 
 
 _VOLUME: Node = {"name": "policies", "configMap": {"name": "own"}}
@@ -496,13 +498,15 @@ WITH_POLICIES = InstalledObjects(NAMESPACE, live={("Deployment", NAMESPACE, "ser
 
 async def test_policies_that_the_server_can_not_use_are_told_of() -> None:
     cluster = MemoryCluster()
-    assert has(await policies(cluster, WITH_POLICIES, NEWEST), "warning", "policies", "is not there: no policies of your own are in force")
+    assert has(
+        await check_policies(cluster, WITH_POLICIES, NEWEST), "warning", "policies", "is not there: no policies of your own are in force"
+    )
     data = {"good.yaml": policy(), "bad.yaml": policy("object.spec ===", name="bad"), "bad.cases.yaml": "deny: []"}
     await cluster.create(CONFIG_MAPS, {"metadata": {"name": "own", "namespace": NAMESPACE}, "data": data}, NAMESPACE)
-    [found] = await policies(cluster, WITH_POLICIES, NEWEST)
+    [found] = await check_policies(cluster, WITH_POLICIES, NEWEST)
     assert found.level is Level.WARNING
     assert (found.object, found.text.partition(" is not")[0]) == ("ConfigMap own", "bad.yaml:18:31: spec.validations[0].expression:")
-    assert await policies(cluster, InstalledObjects(NAMESPACE), NEWEST) == []
+    assert await check_policies(cluster, InstalledObjects(NAMESPACE), NEWEST) == []
 
 
 async def test_policies_in_force_that_do_not_fit_the_kinds_are_told_of_in_the_words_of_check(command: Command, files: Files) -> None:
@@ -510,7 +514,7 @@ async def test_policies_in_force_that_do_not_fit_the_kinds_are_told_of_in_the_wo
     cluster = MemoryCluster()
     data = {"p.yaml": f"{unfit}---\n{idle}"}
     await cluster.create(CONFIG_MAPS, {"metadata": {"name": "own", "namespace": NAMESPACE}, "data": data}, NAMESPACE)
-    told = [each.text for each in await policies(cluster, WITH_POLICIES, NEWEST)]
+    told = [each.text for each in await check_policies(cluster, WITH_POLICIES, NEWEST)]
     assert ["did you mean" in each for each in told] == [True, True]
     (files(graph=GRAPH, p=data["p.yaml"]) / PROJECT).write_text("rules-from: [p.yaml]\n")
     ran = command("check", "graph.yaml", "--line", str(NEWEST))
@@ -531,7 +535,7 @@ def test_definitions_and_operator_are_of_one_release() -> None:
         live = view(about=place)
         for kind in ("DynamoGraphDeployment", "DynamoGraphDeploymentRequest"):
             live.crds[f"{kind.lower()}s"] = None if line is None else build(kind, line=line)
-        return list(objects.lines(live))
+        return list(objects.check_lines(live))
 
     for line in Line:
         assert [found(version, line) for version in (f"{line}.0", f"{line}.9", f"{line}.0-rc1", "", "0.0.0", "dev")] == [[]] * 6
@@ -542,7 +546,7 @@ def test_definitions_and_operator_are_of_one_release() -> None:
     later["spec"]["versions"].append({"name": "v1", "served": True, "storage": False})
     known = build("DynamoGraphDeploymentRequest", line=NEWEST)
     crds = {**view().crds, "dynamographdeployments": later, "dynamographdeploymentrequests": known}
-    [newer] = objects.lines(view(about=replace(names.by_manifests(NAMESPACE), version=f"{NEWEST}.0"), crds=crds))
+    [newer] = objects.check_lines(view(about=replace(names.by_manifests(NAMESPACE), version=f"{NEWEST}.0"), crds=crds))
     assert (newer.level, newer.text) == (
         Level.WARNING,
         f"this cluster is newer than operator {NEWEST}: judged as {NEWEST}, fields unknown: DynamoGraphDeployment version v1, "

@@ -6,7 +6,7 @@ from typing import Any
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.cli.commands.doctor.finding import Level
-from dynamo_webhooks.cli.commands.doctor.neighbours import compare_versions, list_gated, neighbours
+from dynamo_webhooks.cli.commands.doctor.neighbours import check_neighbours, compare_versions, list_gated
 from tests.cli.doctor.test_doctor import view
 from tests.kube.memory import MemoryCluster
 
@@ -56,16 +56,16 @@ def test_pods_at_gates_are_named_with_their_gates() -> None:
 def test_what_may_not_be_read_is_said() -> None:
     closed = MemoryCluster()
     closed.denied |= {("list", "deployments"), ("list", "pods")}
-    found = asyncio.run(neighbours(closed, view(), Line.V1_6))
+    found = asyncio.run(check_neighbours(closed, view(), Line.V1_6))
     assert [(one.check, one.object) for one in found] == [("permission", "deployments"), ("permission", "pods")]
-    assert asyncio.run(neighbours(MemoryCluster(), view(), Line.V1_6)) == []
+    assert asyncio.run(check_neighbours(MemoryCluster(), view(), Line.V1_6)) == []
 
 
 def test_releases_that_an_upgrade_must_not_leave_out_are_named() -> None:
     def found(now: Line, to: Line) -> list[str]:
         live = view()
         live.crds.update({f"{kind.lower()}s": build(kind, line=now) for kind in ("DynamoGraphDeployment", "DynamoGraphDeploymentRequest")})
-        return [one.text for one in asyncio.run(neighbours(MemoryCluster(), live, to)) if one.check == "upgrade"]
+        return [one.text for one in asyncio.run(check_neighbours(MemoryCluster(), live, to)) if one.check == "upgrade"]
 
     assert found(Line.V1_2, Line.V1_7) == ["upgrade from operator 1.2 to 1.5, then to 1.6, then to 1.7: no release may be left out"]
     assert found(Line.V1_5, Line.V1_7) == ["upgrade from operator 1.5 to 1.6, then to 1.7: no release may be left out"]

@@ -14,7 +14,7 @@ from dynamo_webhooks.certs.state import TargetKind
 from dynamo_webhooks.cli.commands.doctor import workloads
 from dynamo_webhooks.cli.commands.doctor.command import examine
 from dynamo_webhooks.cli.commands.doctor.finding import Finding, Level
-from dynamo_webhooks.cli.commands.doctor.rights import rights
+from dynamo_webhooks.cli.commands.doctor.rights import check_permissions
 from dynamo_webhooks.cli.commands.doctor.workloads import NamespaceState
 from dynamo_webhooks.cli.installation import names
 from dynamo_webhooks.cli.installation import parts as parts_module
@@ -116,8 +116,8 @@ async def test_an_installation_as_shipped_lacks_nothing(overlay: str) -> None:
     parts = await read_parts(cluster, about)
     assert len(parts.wanted) == len(shipped["overlays"][overlay])
     assert None not in parts.live.values()
-    assert await rights(cluster, about, parts) == []
-    assert {each.check for each in workloads.workloads(parts, NamespaceState())} == {"workloads"}, "no pod runs here"
+    assert await check_permissions(cluster, about, parts) == []
+    assert {each.check for each in workloads.check_workloads(parts, NamespaceState())} == {"workloads"}, "no pod runs here"
     assert all(parts.find(str(kind), name) for kind, name in about.targets if kind is not TargetKind.CRD)
 
 
@@ -141,11 +141,11 @@ async def test_a_deployment_is_created_again_with_the_image_of_the_others() -> N
 async def test_rights_that_are_denied_although_the_roles_are_right(cluster: MemoryCluster) -> None:
     """As by an authorizer other than RBAC; and reviews may be forbidden."""
     cluster.refused.add(("list", "secrets"))
-    found = await rights(cluster, ABOUT, await read_parts(cluster, ABOUT))
+    found = await check_permissions(cluster, ABOUT, await read_parts(cluster, ABOUT))
     assert [(each.object, each.repair) for each in found] == [("Role dynamo-webhooks-server", "")]
     assert "must be allowed to list secrets webhook-server-cert in namespace dynamo-system" in found[0].text
     cluster.denied.add(("create", "subjectaccessreviews"))
-    [unknown] = await rights(cluster, ABOUT, await read_parts(cluster, ABOUT))
+    [unknown] = await check_permissions(cluster, ABOUT, await read_parts(cluster, ABOUT))
     assert (unknown.level, unknown.check) == (Level.WARNING, "permission")
 
 
@@ -153,7 +153,7 @@ async def test_a_binding_of_another_role_is_replaced(cluster: MemoryCluster) -> 
     name = "dynamo-webhooks-server"
     await cluster.merge_patch(CLUSTER_ROLE_BINDINGS, name, {"roleRef": {"name": "view"}})
     cluster.refused.add(("list", "clustertopologies"))
-    [found] = await rights(cluster, ABOUT, await read_parts(cluster, ABOUT))
+    [found] = await check_permissions(cluster, ABOUT, await read_parts(cluster, ABOUT))
     assert found.text.startswith("roleRef must name dynamo-webhooks-server, and names view")
     assert found.repair.endswith(f"--print ClusterRoleBinding/{name} | kubectl replace --force -f -")
 
@@ -205,7 +205,7 @@ def _pod(**status: Any) -> Node:
 )
 async def test_why_pods_do_not_run(cluster: MemoryCluster, running: Node, words: str, repair: str) -> None:
     parts = await read_parts(cluster, ABOUT)
-    found = [each for each in workloads.workloads(parts, _running(**running)) if each.object == "Deployment dynamo-webhooks-server"]
+    found = [each for each in workloads.check_workloads(parts, _running(**running)) if each.object == "Deployment dynamo-webhooks-server"]
     assert [(words in each.text, repair in each.repair, bool(each.repair)) for each in found] == [(True, True, bool(repair))], found
 
 
@@ -213,10 +213,10 @@ async def test_webhooks_without_a_reconciler_are_an_installation(cluster: Memory
     await cluster.delete(DEPLOYMENTS, "dynamo-webhooks-reconciler", NAMESPACE)
     await cluster.delete(RESOURCES["ServiceAccount"], "dynamo-webhooks-reconciler", NAMESPACE)
     parts = await read_parts(cluster, ABOUT)
-    found = [each for each in workloads.workloads(parts, NamespaceState()) if "reconciler" in each.object + each.text]
+    found = [each for each in workloads.check_workloads(parts, NamespaceState()) if "reconciler" in each.object + each.text]
     assert [(each.level, each.text.partition(":")[0]) for each in found] == [(Level.INFO, "has no reconciler")]
     cluster.refused.add(("list", "dynamomodels"))
-    assert await rights(cluster, ABOUT, parts) == []
+    assert await check_permissions(cluster, ABOUT, parts) == []
 
 
 def _lease(name: str, namespace: str, holder: str, at: str) -> Node:

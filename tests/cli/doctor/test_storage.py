@@ -10,7 +10,7 @@ from dynamo_webhooks.cli.commands.doctor import storage
 from dynamo_webhooks.cli.commands.doctor.command import examine
 from dynamo_webhooks.cli.commands.doctor.finding import Finding, Level
 from dynamo_webhooks.cli.commands.doctor.observe import ClusterView
-from dynamo_webhooks.cli.commands.doctor.storage import contents, find_managed_fields
+from dynamo_webhooks.cli.commands.doctor.storage import check_contents, find_managed_fields
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES, resource_of_kind
 from dynamo_webhooks.kube.storage_versions import MAX_TRIES
 from tests.cli.doctor.test_doctor import view
@@ -37,7 +37,7 @@ def _sight(crd: Node) -> ClusterView:
 
 @pytest.mark.parametrize(("stored", "told"), [(["v1beta1"], 0), (["v1alpha1", "v1beta1"], 1)])
 def test_a_definition_that_names_two_versions_is_for_information(stored: list[str], told: int) -> None:
-    found = [*storage.versions(_sight(_definition(stored)))]
+    found = [*storage.check_versions(_sight(_definition(stored)))]
     assert [(each.level, each.object, each.repair) for each in found] == [
         (Level.INFO, f"CustomResourceDefinition {KIND.crd_name}", MIGRATE)
     ] * told
@@ -85,7 +85,7 @@ async def _servers(addresses: list[str], opener: Servers) -> list[Finding]:
     endpoints = [{"addresses": [each], "conditions": {"ready": True}} for each in addresses]
     if addresses:
         await cluster.create(ENDPOINT_SLICES, {"metadata": metadata, "addressType": "IPv4", "ports": ports, "endpoints": endpoints})
-    return await storage.servers(cluster, opener, _sight(_definition(["v1beta1"])))
+    return await storage.check_servers(cluster, opener, _sight(_definition(["v1beta1"])))
 
 
 async def test_an_api_server_that_stores_another_version_is_named() -> None:
@@ -106,7 +106,7 @@ async def test_from_outside_the_usual_address_is_asked_again_and_again(usual: st
 async def test_what_may_not_be_listed_is_told() -> None:
     cluster = MemoryCluster()
     cluster.denied |= {("list", "endpointslices"), ("list", "dynamographdeploymentrequests")}
-    found = [*await storage.servers(cluster, Servers([None]), view()), *await contents(cluster, view())]
+    found = [*await storage.check_servers(cluster, Servers([None]), view()), *await check_contents(cluster, view())]
     names = ("EndpointSlices of default/kubernetes", "dynamographdeploymentrequests of every namespace")
     assert [(each.level, each.check, each.object) for each in found] == [(Level.WARNING, "permission", name) for name in names]
 
@@ -116,7 +116,7 @@ async def _found(kind: str, spec: Node, **metadata: Any) -> list[Finding]:
     cluster = MemoryCluster()
     obj = {"apiVersion": f"nvidia.com/{version}", "kind": kind, "metadata": {"name": "g", "namespace": "n", **metadata}, "spec": spec}
     await cluster.create(resource_of_kind(kind, version), obj)
-    return await contents(cluster, view())
+    return await check_contents(cluster, view())
 
 
 LARGE: Final = "in v1beta1 it needs 29. of 256 KiB of annotations"

@@ -11,7 +11,7 @@ import yaml
 from dynamo_webhooks.admission.judging import in_version
 from dynamo_webhooks.cli.commands.explain.cause import split_causes
 from dynamo_webhooks.cli.commands.explain.message import find, tables
-from dynamo_webhooks.cli.commands.explain.sentence import rules_saying
+from dynamo_webhooks.cli.commands.explain.sentence import find_rules_by_text
 from dynamo_webhooks.policies.answer import format_finding
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, BAD_RULE
@@ -30,14 +30,14 @@ def test_every_rule_is_found_by_what_it_says_of_its_own_bad_examples_in_either_v
             assert own
             for finding, words in itertools.product(own, {version, "v1beta1"}):
                 text = format_finding(finding if words == version else in_version(finding, words)).removesuffix(f" [{rule.name}]")
-                found = rules_saying(f'The {kind} "g" is invalid: {text}')
+                found = find_rules_by_text(f'The {kind} "g" is invalid: {text}')
                 assert rule.name in [one.name for one in found], text
                 assert len(found) <= 2, text
 
 
 @run_each("text", ["", "must be", "spec.x: must be nice", "hello world", "denied the request", "x" * 50_000])
 def test_a_sentence_of_nobody_is_nobodys(text: str) -> None:
-    assert rules_saying(text) == []
+    assert find_rules_by_text(text) == []
 
 
 def _explained(command: Command, message: str) -> list[str]:

@@ -16,7 +16,7 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.unknown_fields import describe_later_release
 from dynamo_webhooks.cli.commands.facts import format_facts, redact
 from dynamo_webhooks.cli.facts.gather import GatheredFacts, gather_facts
-from dynamo_webhooks.cli.facts.load import _value, consequences
+from dynamo_webhooks.cli.facts.load import _value, describe_consequences
 from dynamo_webhooks.cli.objects.cluster_snapshot import take_snapshot
 from dynamo_webhooks.cli.yaml.load import load_documents
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError
@@ -319,13 +319,13 @@ def test_a_cluster_that_is_not_reached(command: Command, tmp_path: Path) -> None
 
 
 def test_nothing_is_said_when_all_facts_are_known_and_defaults_that_fill_in_nothing_are_named() -> None:
-    assert consequences(KNOWN) == []
+    assert describe_consequences(KNOWN) == []
     unknown = KNOWN._replace(operatorVersion=UNKNOWN, operatorLine=Line.V1_2)
-    assert consequences(unknown) == ["operatorVersion is not known: mut-dgd-origin-version and mut-dgdr-image fill in nothing"]
+    assert describe_consequences(unknown) == ["operatorVersion is not known: mut-dgd-origin-version and mut-dgdr-image fill in nothing"]
 
 
 def test_rules_that_refuse_are_named() -> None:
-    lines = consequences(Facts())
+    lines = describe_consequences(Facts())
     assert len(lines) == len({line.partition(" ")[0] for line in lines}) > 5
     [grove] = [line for line in lines if line.startswith("grove is not known: ")]
     assert "priority-class-requires-grove" in grove

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 
 from dynamo_webhooks.cel.cursor import find_gap, find_place
-from dynamo_webhooks.cli.commands.lsp.answers import Completion, meaning, offers
+from dynamo_webhooks.cli.commands.lsp.answers import Completion, describe_at, list_completions
 from dynamo_webhooks.cli.yaml.load import Source
 from tests.cli.lsp.test_lsp import NEWEST_ASKED, Editor, editor
 from tests.cli.userrules.samples import policy
@@ -31,12 +31,12 @@ def _place(text: str) -> tuple[str, int, int]:
 
 def _offered(text: str) -> dict[str, Completion]:
     written, line, column = _place(text)
-    return {one.text: one for one in offers("p.yaml", written, NEWEST_ASKED, line, column)}
+    return {one.text: one for one in list_completions("p.yaml", written, NEWEST_ASKED, line, column)}
 
 
 def _shown(text: str) -> str:
     written, line, column = _place(text)
-    return meaning("p.yaml", written, NEWEST_ASKED, line, column)
+    return describe_at("p.yaml", written, NEWEST_ASKED, line, column)
 
 
 def _validation(value: str, key: str = "expression") -> str:
@@ -108,7 +108,7 @@ def test_functions_are_those_of_the_oldest_kubernetes_that_takes_the_policy(mino
     written, line, column = _place(_validation("object.spec.components.‸"))
     check = re.sub("kind: V.*", "kind: Check", written).replace("admissionregistration.k8s.io/v1", "dynamo-webhooks/v1")
     asked = NEWEST_ASKED._replace(minor=minor)
-    found, unbound = ({one.text for one in offers("p.yaml", text, asked, line, column)} for text in (written, check))
+    found, unbound = ({one.text for one in list_completions("p.yaml", text, asked, line, column)} for text in (written, check))
     assert ("first" in found, "transformList" in found, "all" in found) == (offered, offered, True)
     assert "first" in unbound
 
@@ -166,7 +166,7 @@ def test_no_expression_and_no_place_raises(text: str, at: int) -> None:
         find(text, min(at, len(text)), {})
     source = Source("p.yaml", _validation(text))
     for column in range(1, len(source.lines[-2]) + 2):
-        offers("p.yaml", source.text, NEWEST_ASKED, len(source.lines) - 1, column)
+        list_completions("p.yaml", source.text, NEWEST_ASKED, len(source.lines) - 1, column)
 
 
 @pytest.mark.asyncio(loop_scope="module")

@@ -20,7 +20,15 @@ from pygls.lsp.client import LanguageClient
 
 from dynamo_webhooks.api.line import DEFAULT_LINE, Line
 from dynamo_webhooks.cli.commands.check.selection import RuleSelection
-from dynamo_webhooks.cli.commands.lsp.answers import OFFERED, CheckContext, TextFindings, actions, find_problems, meaning, offers
+from dynamo_webhooks.cli.commands.lsp.answers import (
+    OFFERED,
+    CheckContext,
+    TextFindings,
+    describe_at,
+    find_problems,
+    list_code_actions,
+    list_completions,
+)
 from dynamo_webhooks.cli.console.exits import INTERRUPTED
 from dynamo_webhooks.cli.main import main
 from dynamo_webhooks.cli.validation.pipeline import ValidationSettings
@@ -173,8 +181,8 @@ async def test_an_editor_is_told_what_is_wrong_and_can_have_it_fixed(editor: Edi
 def test_what_can_stand_at_a_place_is_offered(typed: str, wanted: str) -> None:
     text = f"apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {{name: g}}\nspec:\n{typed}"
     lines = text.split("\n")
-    assert wanted in {one.text for one in offers("a", text, ASKED, len(lines), len(lines[-1]) + 1)}
-    assert offers("a", text.replace("nvidia.com", "example.com"), ASKED, len(lines), len(lines[-1]) + 1) == []
+    assert wanted in {one.text for one in list_completions("a", text, ASKED, len(lines), len(lines[-1]) + 1)}
+    assert list_completions("a", text.replace("nvidia.com", "example.com"), ASKED, len(lines), len(lines[-1]) + 1) == []
 
 
 @pytest.mark.parametrize(
@@ -189,7 +197,7 @@ def test_what_can_stand_at_a_place_is_offered(typed: str, wanted: str) -> None:
 )
 def test_in_braces_the_rest_of_the_line_stays(typed: str, wanted: str, there: str) -> None:
     head = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: g}\nspec:\n  components:\n  "
-    found = {one.text for one in offers("a", head + typed.replace("‸", ""), ASKED, 6, 3 + typed.index("‸"))}
+    found = {one.text for one in list_completions("a", head + typed.replace("‸", ""), ASKED, 6, 3 + typed.index("‸"))}
     assert (wanted in found or not wanted, there in found) == (True, False), found
 
 
@@ -207,11 +215,11 @@ async def test_a_policy_is_marked_and_judged_again_when_a_file_is_saved(editor: 
 
 def test_an_empty_text_is_offered_objects_that_have_no_mistake() -> None:
     for text in ("", "# Licence\n\n", "---\nDyn"):
-        found = {one.text: re.sub(r"\$\{\d+:(.*?)\}", r"\1", one.insert) for one in offers("a", text, ASKED, 1, 1)}
+        found = {one.text: re.sub(r"\$\{\d+:(.*?)\}", r"\1", one.insert) for one in list_completions("a", text, ASKED, 1, 1)}
         assert [*found] == ["DynamoGraphDeployment", "DynamoGraphDeploymentRequest"]
     for kind, skeleton in found.items():
         assert (f"kind: {kind}\n" in skeleton, find_problems("a", skeleton, NEWEST_ASKED)) == (True, TextFindings([], [], []))
-    assert offers("a", "a: b\n", ASKED, 2, 1) == []
+    assert list_completions("a", "a: b\n", ASKED, 2, 1) == []
 
 
 @pytest.mark.asyncio
@@ -254,7 +262,7 @@ async def test_an_editor_is_told_after_which_characters_to_ask(editor: Editor) -
 def test_what_is_offered_is_of_the_line(line: Line) -> None:
     text = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: g}\nspec:\n  components:\n  - "
     asked = ASKED._replace(settings=lambda: ValidationSettings(Facts(operatorLine=line)))
-    names = {one.text for one in offers("a", text, asked, 6, 5)}
+    names = {one.text for one in list_completions("a", text, asked, 6, 5)}
     assert ("minAvailable" in names, "replicas" in names) == (line >= "1.3", True)
 
 
@@ -272,16 +280,16 @@ PIECES = st.sampled_from([*TEXT.splitlines(keepends=True), "  - ", "spec:", "\t"
 def test_no_text_and_no_place_raises(text: str, line: int, column: int) -> None:
     text = f"apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\n{text}"
     find_problems("a", text, ASKED)
-    assert isinstance(meaning("a", text, ASKED, line, column), str)
-    assert isinstance(offers("a", text, ASKED, line, column), list)
-    assert all(one.text != text for one in actions("a", text, ASKED, line, line + 2))
+    assert isinstance(describe_at("a", text, ASKED, line, column), str)
+    assert isinstance(list_completions("a", text, ASKED, line, column), list)
+    assert all(one.text != text for one in list_code_actions("a", text, ASKED, line, line + 2))
 
 
 def test_a_whole_file_is_offered_some_single_edits_and_one_for_all() -> None:
     text = "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {name: g}\nspec:\n  services:\n" + "".join(
         f"    s{number}: {{componentType: Worker}}\n" for number in range(3 * OFFERED)
     )
-    found = actions("a", text, ASKED, 1, 10_000)
+    found = list_code_actions("a", text, ASKED, 1, 10_000)
     assert [one.title for one in found][OFFERED:] == [f"Fix all {3 * OFFERED} in this file", "Convert this file to v1beta1"]
     assert found[OFFERED].text == text.replace("Worker", "worker")
     assert "apiVersion: nvidia.com/v1beta1" in found[-1].text
@@ -290,7 +298,7 @@ def test_a_whole_file_is_offered_some_single_edits_and_one_for_all() -> None:
 def test_what_only_a_person_can_decide_is_in_no_edit_for_all() -> None:
     text = TEXT.replace('replicas: "2"   # zwei', "replica: 2\n    replcas: 3").replace("Worker", "worker").replace("typ:", "type:")
     assert len([one for one in find_problems("a", text, ASKED).findings if one.edit is not None]) == 2
-    titles = [one.title for one in actions("a", text, ASKED, 1, 99)]
+    titles = [one.title for one in list_code_actions("a", text, ASKED, 1, 99)]
     assert titles == ["Rename it to replicas (unknown-field)", "Rename it to replicas (unknown-field)"]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from .....api.wording import escape_unprintable, escape_unprintable_lines
-from ....console.escaping import inert
+from ....console.escaping import escape_commands
 from ....validation.finding import LocatedFinding
 from ....validation.levels import ERROR, WARNING
 from ..result import CheckResult
@@ -64,4 +64,4 @@ def _level(finding: LocatedFinding) -> str:
 
 def _command(level: str, properties: dict[str, str], message: str) -> str:
     pairs = ",".join(f"{name}={escape_unprintable(value).translate(_IN_PROPERTY)}" for name, value in properties.items())
-    return f"::{level}" + inert(f" {pairs}::{escape_unprintable_lines(message).translate(_IN_MESSAGE)}")
+    return f"::{level}" + escape_commands(f" {pairs}::{escape_unprintable_lines(message).translate(_IN_MESSAGE)}")

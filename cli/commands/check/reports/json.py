@@ -78,7 +78,7 @@ def _answer(answer: ServerResponse) -> dict[str, Any]:
         "stage": answer.stage,
         "accepted": answer.accepted,
         "warnings": list(answer.warnings),
-        "printed": answer.told,
+        "printed": answer.kubectl_text,
     }
 
 

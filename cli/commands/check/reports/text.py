@@ -107,7 +107,7 @@ def _answer(answer: ServerResponse) -> Iterator[str]:
     """The fate, then what kubectl would print, in its order: warnings first."""
     yield f"  {_fate(answer)}"
     yield from (f"    Warning: {escape_unprintable(warning)}" for warning in answer.warnings)
-    yield from (f"    {escape_unprintable(line)}" for line in answer.told.splitlines())
+    yield from (f"    {escape_unprintable(line)}" for line in answer.kubectl_text.splitlines())
 
 
 def _fate(answer: ServerResponse) -> str:

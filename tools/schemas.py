@@ -72,15 +72,15 @@ def _flat(raw: Node, definitions: Node) -> Node:
         del own["default"]
     if "$ref" in own:
         target = definitions[own.pop("$ref").rsplit("/", 1)[-1]]
-        return _held(_flat(target, definitions), own)
+        return _merge_nodes(_flat(target, definitions), own)
     choices = [choice for choice in own.get("anyOf", ()) if choice != {"type": "null"}]
     if len(choices) == 1:
         del own["anyOf"]
-        return _held(_flat(choices[0], definitions), own)
+        return _merge_nodes(_flat(choices[0], definitions), own)
     return own
 
 
-def _held(inner: Node, own: Node) -> Node:
+def _merge_nodes(inner: Node, own: Node) -> Node:
     """A node beside its holder's words; what both say of older lines adds up."""
     below = [each[schema.BELOW] for each in (inner, own) if schema.BELOW in each]
     both: Node = {line: {} for each in below for line in each}

@@ -72,7 +72,7 @@ def run(options: Options) -> int:
         if lost:
             write_stderr("\n".join(lost))
             return REFUSED
-        write_stderr(_told_line(options.line, _line_of(live)))
+        write_stderr(_chosen_line(options.line, _line_of(live)))
     else:
         crds = definitions(kinds, conversion, options.line or DEFAULT_LINE)
     made = {crd["spec"]["names"]["kind"] for crd in crds}
@@ -132,7 +132,7 @@ def _bundle(file: str) -> bytes:
     return bundle.encode()
 
 
-def _told_line(named: Line | None, known: Line | None) -> str:
+def _chosen_line(named: Line | None, known: Line | None) -> str:
     """Describe the release of the definitions, and the `operator.version` that they require."""
     line = named or known or DEFAULT_LINE
     origin = ", as the cluster's are" if line is known else ""

@@ -46,7 +46,7 @@ def run(options: ServerOptions) -> int:
     settings = server.settings_for(options, os.environ)
     listen = listening.address("--listen", options.listen, settings.server.webhook.host, settings.server.webhook.port)
     beside = listening.listeners(options, settings)
-    stated = _told(options, settings)
+    stated = _read_stated_facts(options, settings)
     write_stderr(f"operator {facts_from(stated).line}: its fields, rules and defaults apply")
     directory, authority = _certificates(options, settings, listen.host)
     listen, sock = listening.bind_socket("--listen", listen)
@@ -56,7 +56,7 @@ def run(options: ServerOptions) -> int:
     return OK if process.serve(plan, sock, side, lambda: write_stderr(f"ready https://{listen}")) else BUG
 
 
-def _told(options: ServerOptions, settings: OperatorConfiguration) -> dict[str, Any]:
+def _read_stated_facts(options: ServerOptions, settings: OperatorConfiguration) -> dict[str, Any]:
     """The facts that files and flags give, which override the cluster's; reports facts that none gives."""
     from ..daemon import server
     from ..facts.load import describe_consequences

@@ -9,7 +9,7 @@ from typing import Final
 
 from ...api.wording import escape_unprintable_lines
 
-_SHOWN: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;"})
+_ESCAPES: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;"})
 
 
 @dataclass
@@ -67,4 +67,4 @@ def _counts(cases: Iterable[JUnitCase]) -> str:
 
 def _escaped(text: str) -> str:
     """Escape text for an element or attribute; characters that XML can't hold become escapes such as `\\x1b`."""
-    return escape_unprintable_lines(text).translate(_SHOWN)
+    return escape_unprintable_lines(text).translate(_ESCAPES)

@@ -30,7 +30,7 @@ def option(text: str, *words: str, long: bool = True, former: Mapping[str, str] 
 
     Its long name is that of the field, if it is `long` and no name is.
     """
-    return Flag(tuple(word for word in words if word.startswith("-")), _given(text, words, keywords), long, former)
+    return Flag(tuple(word for word in words if word.startswith("-")), _merge_keywords(text, words, keywords), long, former)
 
 
 def switch(text: str, *names: str) -> Flag:
@@ -45,10 +45,10 @@ def repeatable(text: str, *words: str, **keywords: Any) -> Flag:
 
 def argument(text: str, *words: str, **keywords: Any) -> Flag:
     """An argument; with `nargs="*"` the field is a tuple."""
-    return Flag(None, _given(text, words, keywords))
+    return Flag(None, _merge_keywords(text, words, keywords))
 
 
-def _given(text: str, words: tuple[str, ...], keywords: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_keywords(text: str, words: tuple[str, ...], keywords: Mapping[str, Any]) -> dict[str, Any]:
     values = [word for word in words if not word.startswith("-")]
     return {"help": text, **({"metavar": values[0]} if values else {}), **keywords}
 

@@ -16,7 +16,7 @@ class Progress:
 
     def __init__(self, tell: Callable[[], str]) -> None:
         """Without a terminal, `tell` is never called."""
-        self._tell, self._shown = tell, False
+        self._tell, self._visible = tell, False
         self._due = float("inf")
 
     def __enter__(self) -> "Progress":
@@ -25,13 +25,13 @@ class Progress:
         return self
 
     def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
-        if self._shown:
+        if self._visible:
             sys.stderr.write(_ERASE)
             sys.stderr.flush()
 
     def tick(self) -> None:
         """Shows the line if it is time."""
         if (now := monotonic()) >= self._due:
-            self._due, self._shown = now + _PAUSE_SECONDS, True
+            self._due, self._visible = now + _PAUSE_SECONDS, True
             sys.stderr.write(_ERASE + self._tell())
             sys.stderr.flush()

@@ -68,16 +68,16 @@ class OwnPair:
 
     def __init__(self, names: tuple[str, ...], clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._names, self._clock = names, clock
-        self._made: tuple[datetime, Offer] | None = None
+        self._pair: tuple[datetime, Offer] | None = None
 
     def offer(self) -> Offer:
         """The pair to serve now."""
         now = self._clock()
-        if self._made is None or not timedelta() <= now - self._made[0] < PAIR_RENEWAL_AGE:
+        if self._pair is None or not timedelta() <= now - self._pair[0] < PAIR_RENEWAL_AGE:
             authority = make_authority(now, life=PAIR_LIFETIME)
             leaf = issue_leaf(authority, self._names, now, life=PAIR_LIFETIME)
-            self._made = now, Offer(leaf.certificate, leaf.key, authority.certificate, source="own")
-        return self._made[1]
+            self._pair = now, Offer(leaf.certificate, leaf.key, authority.certificate, source="own")
+        return self._pair[1]
 
 
 class MetricsGuard:

@@ -194,10 +194,10 @@ async def gather_facts(cluster: Cluster, namespace: str = "") -> GatheredFacts:
     served = {fact: groups.known[name].served for name, fact in CAPABILITIES.items()}
     reasons |= {fact: f"{_UNREADABLE}: {groups.reason}" for fact, value in served.items() if value is None}
     configured = dict(operator.facts) if operator is not None else {}
-    definitions = [await _asked(cluster.get(CRDS, BY_NAME[name].crd_name), "operatorLine", reasons) for name in WRITTEN]
+    definitions = [await _try_read(cluster.get(CRDS, BY_NAME[name].crd_name), "operatorLine", reasons) for name in WRITTEN]
     configured |= {} if of_release(configured.get("operatorVersion", "")) else _line(definitions, reasons)
-    topologies = await _listed(cluster.list(topologies_of(configured)), "clusterTopologies", reasons)
-    leases = await _listed(cluster.list(LEASES, fields=f"metadata.name={LEASE_NAME}"), "excludedNamespaces", reasons)
+    topologies = await _try_list(cluster.list(topologies_of(configured)), "clusterTopologies", reasons)
+    leases = await _try_list(cluster.list(LEASES, fields=f"metadata.name={LEASE_NAME}"), "excludedNamespaces", reasons)
     claims = Claims(operator.scope if operator is not None and operator.scope is not None else _SCOPE)
     for lease in leases or ():
         claims.observe(lease, 0.0, wall)
@@ -225,13 +225,13 @@ def _line(definitions: Sequence[Node | None], reasons: dict[str, str]) -> dict[s
     return {"operatorLine": str(line)} if line is not None else {}
 
 
-async def _listed(asking: Awaitable[Listing], fact: str, reasons: dict[str, str]) -> list[Node] | None:
+async def _try_list(asking: Awaitable[Listing], fact: str, reasons: dict[str, str]) -> list[Node] | None:
     """The objects; None as below."""
-    listing = await _asked(asking, fact, reasons)
+    listing = await _try_read(asking, fact, reasons)
     return listing.items if listing is not None else None
 
 
-async def _asked(asking: Awaitable[T], fact: str, reasons: dict[str, str]) -> T | None:
+async def _try_read(asking: Awaitable[T], fact: str, reasons: dict[str, str]) -> T | None:
     """The answer; None when there is no such API, or with a reason when it can't be read."""
     try:
         return await asking

@@ -77,7 +77,7 @@ def _expand(path: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
         yield InputError("is not a usable path", path or '""')
     elif os.path.isdir(path):  # noqa: PTH112 - pathlib's raises for a path that is too long
         files = [*_folder(path)]
-        yield from _kept(files, excluded)
+        yield from _leave_out(files, excluded)
         if not files and not os.path.exists(os.path.join(path, CHART)):  # noqa: PTH110, PTH118 - as below
             yield InputError("holds no YAML or JSON files", path)
     elif _WILD.intersection(path) and not os.path.lexists(path):
@@ -86,7 +86,7 @@ def _expand(path: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
         yield path
 
 
-def _kept(files: Iterable[str | InputError], excluded: Sequence[str]) -> Iterator[str | InputError]:
+def _leave_out(files: Iterable[str | InputError], excluded: Sequence[str]) -> Iterator[str | InputError]:
     return (file for file in files if not is_excluded(file.name if isinstance(file, InputError) else file, excluded))
 
 
@@ -146,7 +146,7 @@ def _glob(pattern: str, excluded: Sequence[str]) -> Iterator[str | InputError]:
         some = True
         file = _inside(match, top)
         if isinstance(file, str) and os.path.isdir(match):  # noqa: PTH112 - as above
-            yield from _kept(_folder(match), excluded)
+            yield from _leave_out(_folder(match), excluded)
         elif not is_excluded(match, excluded):
             yield file
     if not some:

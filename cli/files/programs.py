@@ -91,7 +91,7 @@ def render(words: Sequence[str], name: str) -> Source | InputError:
     try:
         done = run(words, _PROGRAM_TIMEOUT_SECONDS, environment={**os.environ, **_OFFLINE}, most=LIMIT)
         if done.returncode:
-            return InputError(f"can't be rendered: {_said(done.stderr)}", name)
+            return InputError(f"can't be rendered: {_first_line(done.stderr)}", name)
         return Source(name, decode(done.stdout, name))
     except InputError as error:
         return error
@@ -103,7 +103,7 @@ def render(words: Sequence[str], name: str) -> Source | InputError:
         return InputError(f"{words[0]} did not finish within {_PROGRAM_TIMEOUT_SECONDS} seconds", name)
 
 
-def _said(stderr: bytes) -> str:
+def _first_line(stderr: bytes) -> str:
     """The complaint: the last line that the program wrote; those before may be warnings."""
     output = stderr.decode("utf-8", "replace")
     if block := re.search(r" err=<\n(.*)\n >\s*\Z", output, re.DOTALL):  # kubectl writes several lines so

@@ -66,14 +66,14 @@ def decode(data: bytes, name: str) -> str:
     data = data.removeprefix(b"\xef\xbb\xbf")
     zero = data.find(b"\0")
     if zero >= 0:
-        raise InputError("is binary (it holds a zero byte), not YAML or JSON", name, *_place(data, zero))
+        raise InputError("is binary (it holds a zero byte), not YAML or JSON", name, *_line_and_column(data, zero))
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise InputError(f"must be UTF-8, found the byte 0x{data[error.start]:02x}", name, *_place(data, error.start)) from None
+        raise InputError(f"must be UTF-8, found the byte 0x{data[error.start]:02x}", name, *_line_and_column(data, error.start)) from None
 
 
-def _place(data: bytes, index: int) -> tuple[int, int]:
+def _line_and_column(data: bytes, index: int) -> tuple[int, int]:
     before = data[:index]
     line = before.rfind(b"\n") + 1
     return before.count(b"\n") + 1, len(before[line:].decode("utf-8", "replace")) + 1

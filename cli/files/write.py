@@ -53,8 +53,8 @@ def replace_file(file: str, content: str | bytes) -> None:
             Path(file).write_bytes(_bytes(content))
             return
         folder, name = os.path.split(target)
-        with _opened(root or folder, os.path.relpath(folder, root) if root else "") as place:
-            _swap(place, name, _bytes(content))
+        with _opened(root or folder, os.path.relpath(folder, root) if root else "") as directory:
+            _swap(directory, name, _bytes(content))
 
 
 def store(folder: str, name: str, content: str | bytes) -> None:
@@ -66,8 +66,8 @@ def store(folder: str, name: str, content: str | bytes) -> None:
             raise UsageError(f"{name} can't be written: {folder} must be a folder, and is a file")
         Path(root).mkdir(parents=True, exist_ok=True)
         above, last = os.path.split(name)
-        with _opened(root, above, make=True) as place:
-            _swap(place, last, _bytes(content))
+        with _opened(root, above, make=True) as directory:
+            _swap(directory, last, _bytes(content))
 
 
 def _bytes(content: str | bytes) -> bytes:
@@ -104,29 +104,29 @@ def _opened(root: str, path: str, *, make: bool = False) -> Iterator[int]:
     """The descriptor of a folder below another one; no part of the path may be a link. `make` creates folders that are missing."""
     if os.open not in os.supports_dir_fd:  # Windows, where nothing keeps a link from being put in the way
         raise UsageError("files are written on Linux and macOS only; run the command there, such as in WSL, or redirect its output")
-    place = os.open(root, _FOLDER)
+    directory = os.open(root, _FOLDER)
     try:
         for part in Path(path).parts:
             if make:
                 with suppress(FileExistsError):
-                    os.mkdir(part, dir_fd=place)
-            below = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=place)
-            os.close(place)
-            place = below
-        yield place
+                    os.mkdir(part, dir_fd=directory)
+            below = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=directory)
+            os.close(directory)
+            directory = below
+        yield directory
     finally:
-        os.close(place)
+        os.close(directory)
 
 
-def _writable(name: str, place: int) -> os.stat_result | None:
+def _writable(name: str, directory: int) -> os.stat_result | None:
     """A file's status; None for none or a link, which is replaced. Raises: PermissionError if read-only: a rename wouldn't ask for that."""
     try:
-        status = os.stat(name, dir_fd=place, follow_symlinks=False)
+        status = os.stat(name, dir_fd=directory, follow_symlinks=False)
     except FileNotFoundError:
         return None
     if stat.S_ISLNK(status.st_mode):
         return None
-    if not status.st_mode & 0o222 or not os.access(name, os.W_OK, dir_fd=place):  # root may write to all
+    if not status.st_mode & 0o222 or not os.access(name, os.W_OK, dir_fd=directory):  # root may write to all
         raise PermissionError
     return status
 
@@ -139,19 +139,19 @@ def _is_stream(file: str) -> bool:
         return False
 
 
-def _swap(place: int, name: str, data: bytes) -> None:
+def _swap(directory: int, name: str, data: bytes) -> None:
     # beside the target, because a file is renamed in one step only within a file system; not named after it: names may be at their limit
     beside = f".{secrets.token_hex(8)}.tmp"
     try:
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=place), "wb") as out:
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=directory), "wb") as out:
             out.write(data)
-            if (old := _writable(name, place)) is not None:
+            if (old := _writable(name, directory)) is not None:
                 # root, as in a container, would leave files behind that people may not write
                 with suppress(OSError):  # only root may give a file away
                     os.fchown(out.fileno(), old.st_uid, old.st_gid)
                 os.fchmod(out.fileno(), stat.S_IMODE(old.st_mode))
-        os.replace(beside, name, src_dir_fd=place, dst_dir_fd=place)
+        os.replace(beside, name, src_dir_fd=directory, dst_dir_fd=directory)
     except BaseException:
         with suppress(FileNotFoundError):
-            os.unlink(beside, dir_fd=place)
+            os.unlink(beside, dir_fd=directory)
         raise

@@ -70,11 +70,11 @@ def load_configuration(
     for key, (flag, value) in (flags or {}).items():
         _put(data, origins, key, value, f"flag {flag}")
     configuration, problems = validate_configuration(data, complete=document is not None)
-    unknown = tuple(_told(problem, document, origins) for problem in problems if problem.known) if lenient else ()
-    lines = [_told(problem, document, origins) for problem in problems if not (lenient and problem.known)]
+    unknown = tuple(_format_problem(problem, document, origins) for problem in problems if problem.known) if lenient else ()
+    lines = [_format_problem(problem, document, origins) for problem in problems if not (lenient and problem.known)]
     if not is_semver(configuration.operator.version):
-        place = _place(("operator", "version"), document, origins)
-        lines.append(f'{place}operator.version: must be a semantic version such as 1.2.0, got "{configuration.operator.version}"')
+        prefix = _format_origin(("operator", "version"), document, origins)
+        lines.append(f'{prefix}operator.version: must be a semantic version such as 1.2.0, got "{configuration.operator.version}"')
     if lines:
         what = f"{document.source.name if document is not None else 'the configuration'} can't be used"
         newer = not lenient and any(problem.known for problem in problems)
@@ -117,7 +117,7 @@ def _put(data: dict[str, Any], origins: dict[Key, str], key: Key, value: Any, or
     origins[key] = origin
 
 
-def _place(path: Path, document: Document | None, origins: dict[Key, str]) -> str:
+def _format_origin(path: Path, document: Document | None, origins: dict[Key, str]) -> str:
     """Where a wrong value was written, as the start of its line."""
     origin = origins.get(tuple(map(str, path)))
     if origin is None and document is not None:
@@ -125,9 +125,9 @@ def _place(path: Path, document: Document | None, origins: dict[Key, str]) -> st
     return f"{origin}: " if origin is not None else ""
 
 
-def _told(problem: Problem, document: Document | None, origins: dict[Key, str]) -> str:
+def _format_problem(problem: Problem, document: Document | None, origins: dict[Key, str]) -> str:
     text = problem.text
     if problem.known:
         meant = f"; it belongs at {problem.elsewhere[0]}" if problem.elsewhere else did_you_mean(str(problem.path[-1]), problem.known)
         text += meant or f"; known here: {', '.join(problem.known)}"
-    return f"{_place(problem.path, document, origins)}{shorten(format_path(problem.path), 200)}: {text}"
+    return f"{_format_origin(problem.path, document, origins)}{shorten(format_path(problem.path), 200)}: {text}"

@@ -236,16 +236,17 @@ def _like_their_siblings(wanted: Mapping[Key, Node], live: Mapping[Key, Node | N
     if not pods:
         return dict(wanted)
     image = lookup(pods[0], ("containers", 0, "image"))
-    place: Node = {name: pods[0][name] for name in _SCHEDULING if name in pods[0]}
+    scheduling: Node = {name: pods[0][name] for name in _SCHEDULING if name in pods[0]}
     return {
-        key: _with_image(obj, image, place) if key[0] == "Deployment" and isinstance(image, str) else obj for key, obj in wanted.items()
+        key: _with_image(obj, image, scheduling) if key[0] == "Deployment" and isinstance(image, str) else obj
+        for key, obj in wanted.items()
     }
 
 
-def _with_image(deployment: Node, image: str, place: Node) -> Node:
+def _with_image(deployment: Node, image: str, scheduling: Node) -> Node:
     spec, pod = deployment["spec"], pod_of(deployment)
     containers = [{**each, "image": image} for each in pod["containers"]]
-    template = {**spec["template"], "spec": {**pod, **place, "containers": containers}}
+    template = {**spec["template"], "spec": {**pod, **scheduling, "containers": containers}}
     return {**deployment, "spec": {**spec, "template": template}}
 
 

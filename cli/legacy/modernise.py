@@ -73,8 +73,8 @@ class ModernisedObject(NamedTuple):
         """Formats the notes, one line for each sentence with the fields it is true of; decisions come last."""
         groups: dict[tuple[str, str], list[str]] = {}
         for note in sorted(self.notes, key=lambda note: _OUTCOMES.index(note.outcome)):
-            text = "; ".join(filter(None, (f"becomes {_shown(note.to)}" if note.to else "", note.text)))
-            groups.setdefault((note.outcome, text), []).append(_shown(note.field))
+            text = "; ".join(filter(None, (f"becomes {_format_path(note.to)}" if note.to else "", note.text)))
+            groups.setdefault((note.outcome, text), []).append(_format_path(note.field))
         becomes = f"{self.object['kind']} of v1alpha1" if self.object else "no object: images are built outside the cluster"
         lines = [f"{f'{self.kind} {self.name}'.rstrip()} (a kind of the first releases) becomes {becomes}"]
         for (outcome, text), fields in groups.items():
@@ -83,7 +83,7 @@ class ModernisedObject(NamedTuple):
         return lines
 
 
-def _shown(path: Path) -> str:
+def _format_path(path: Path) -> str:
     return shorten(format_path(path), _MAX_PATH_CHARACTERS)
 
 
@@ -192,17 +192,17 @@ class _Object:
             self.notes = [note for note in self.notes if note.to != ("spec", "pvcs", index, "create")]
             self._note(blocks[claim["name"]], DECIDE, _INCOMPLETE)
 
-    def _use_image(self, image: str | None, place: Path) -> None:
+    def _use_image(self, image: str | None, field: Path) -> None:
         """Gives the image of a build to the components that name none."""
         without = [(path, component) for path, component in self.components if _lacks(component, "image")]
         if self.components and not without:
-            self._note(place, NO_EQUIVALENT, "not needed: every component names its image")
+            self._note(field, NO_EQUIVALENT, "not needed: every component names its image")
         elif image is None or not without:
-            self._note(place, DECIDE, _IMAGE)
+            self._note(field, DECIDE, _IMAGE)
         else:
             for path, component in without:
                 _child(_child(component, _MAIN[0]), _MAIN[1])["image"] = image
-                self._note(place, MAPPED, "the image of the build", (*path, *_MAIN, "image"))
+                self._note(field, MAPPED, "the image of the build", (*path, *_MAIN, "image"))
 
     def _name_needs(self) -> None:
         """Notes what a component needs today and the document does not hold; the build held it."""

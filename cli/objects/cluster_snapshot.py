@@ -142,7 +142,7 @@ class StoredInCluster:
         item = self._item(new.identity)
         if item is None:
             return StoredObject(None, f"{why}, so the stored object is not known" if why else "")
-        stored = store_as(_found(item), new.version, line)
+        stored = store_as(_read_manifest(item), new.version, line)
         if isinstance(stored, InputError):
             return StoredObject(None, str(stored))
         return apply_to(item, stored, new)
@@ -150,11 +150,11 @@ class StoredInCluster:
     def stored(self, identity: Identity) -> Manifest | None:
         """The object as the cluster gave it; None where there is none."""
         item = self._item(identity)
-        return None if item is None else _found(item)
+        return None if item is None else _read_manifest(item)
 
     def _item(self, identity: Identity) -> Node | None:
         return self._items.get(identity if identity.namespace else identity._replace(namespace=self._namespace))
 
 
-def _found(item: Node) -> Manifest:
+def _read_manifest(item: Node) -> Manifest:
     return next(find_manifests(document for document in read_text(source(item)) if not isinstance(document, InputError)))

@@ -41,17 +41,17 @@ class StoredInFiles:
 
     def __init__(self, manifests: Iterable[Manifest], *, required: bool = False) -> None:
         """`required`: an object without a stored one can't be judged. Raises: UsageError when one object is there twice."""
-        self._found: dict[Identity, Manifest] = {}
+        self._manifests: dict[Identity, Manifest] = {}
         self._ready: dict[tuple[Identity, str], Fields | InputError] = {}
         self._required = required
         for manifest in manifests:
-            first = self._found.setdefault(manifest.identity, manifest)
+            first = self._manifests.setdefault(manifest.identity, manifest)
             if first is not manifest:
                 raise UsageError(f"--old holds {manifest.identity} twice, at {format_location(first)} and {format_location(manifest)}")
 
     def __contains__(self, identity: Identity) -> bool:
         """Whether there is an old object of that identity, in whichever version."""
-        return identity in self._found
+        return identity in self._manifests
 
     def find_stored(self, new: Manifest, line: Line) -> StoredObject | InputError:
         """The old object of the same identity; to one that comes from a cluster, files are applied."""
@@ -60,14 +60,14 @@ class StoredInFiles:
         stored = self.of(new, line)
         if isinstance(stored, InputError):
             return stored
-        old = self._found[new.identity]
+        old = self._manifests[new.identity]
         if is_live(old) and not is_live(new):
             return apply_to(old.data, stored, new)
         return StoredObject(stored, moved=read_other_version(old, new.version), in_cluster=is_live(old))
 
     def of(self, new: Manifest, line: Line) -> Fields | InputError:
         """The old object as the server would hold it, or why there is none to compare with."""
-        old = self._found.get(new.identity)
+        old = self._manifests.get(new.identity)
         if old is None:
             at, column, _ = new.document.position(())
             return InputError(f"{new.identity} has no old object in --old", new.document.source.name, at, column)

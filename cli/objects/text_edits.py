@@ -22,16 +22,16 @@ class Moves:
     """Where the values of changed objects come from, in one piece of text: each object by its document and its place in lists."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[int, Path], Origin] = {}
+        self._origins: dict[tuple[int, Path], Origin] = {}
 
-    def add(self, document: int, place: Path, origin: Origin) -> None:
-        """Record an object; `place` is empty for one that is a document."""
-        self._found[document, place] = origin
+    def add(self, document: int, path: Path, origin: Origin) -> None:
+        """Record an object; `path` is empty for one that is a document."""
+        self._origins[document, path] = origin
 
     def origin(self, document: int, path: Path) -> Path | None:
         """The old path of a path in a new document; paths around objects are unchanged."""
         for length in range(0, len(path) + 1, 2):  # lists in lists: items, index, items, index
-            if (origin := self._found.get((document, path[:length]))) is not None:
+            if (origin := self._origins.get((document, path[:length]))) is not None:
                 old = origin(path[length:])
                 return None if old is None else (*path[:length], *old)
         return path
@@ -64,7 +64,9 @@ def _swaps(
 ) -> dict[int, Fields]:
     """New values of these documents' objects, by the identity of their data; adds their origins to the moves."""
     swaps: dict[int, Fields] = {}
-    places = {at: (index, path) for index, document in enumerate(documents) for at, path in _places(document.data, ())} if origins else {}
+    places = (
+        {at: (index, path) for index, document in enumerate(documents) for at, path in _object_paths(document.data, ())} if origins else {}
+    )
     for manifest in find_manifests(documents):
         number, value = next(coming)
         if value is not None:
@@ -74,13 +76,13 @@ def _swaps(
     return swaps
 
 
-def _places(value: Any, path: Path) -> Iterator[tuple[int, Path]]:
+def _object_paths(value: Any, path: Path) -> Iterator[tuple[int, Path]]:
     """Objects of a document and of its lists, by the identity of their data."""
     if isinstance(value, dict):
         yield id(value), path
         items = value.get("items")
         for index, item in enumerate(items if isinstance(items, list) else ()):
-            yield from _places(item, (*path, "items", index))
+            yield from _object_paths(item, (*path, "items", index))
 
 
 def replace_in_document(value: Any, swaps: dict[int, Fields]) -> Any:

@@ -31,18 +31,18 @@ _INPUTS: Final = ("paths", "files_from", "kustomize", "cluster")  # any of them 
 def apply_project(options: _Options, names: Sequence[str], paths: Sequence[str]) -> _Options:
     """The options with the keys of these names that flags left open, from the project file of these paths, if any. Raises: UsageError."""
     given: Any = options
-    place = None if given.project.no_project else find_project_file(paths)
-    if place is None:
+    location = None if given.project.no_project else find_project_file(paths)
+    if location is None:
         return options
     from .load import load
 
-    return apply(options, load(place), names)
+    return apply(options, load(location), names)
 
 
 def apply(options: _Options, project: Project, names: Sequence[str]) -> _Options:
     """The options with those values of the project that no flag gives."""
     given: Any = options
-    laid = frozenset(name for name in names if name in project.values and not _given(given, name))
+    laid = frozenset(name for name in names if name in project.values and not _is_given(given, name))
     filled = {name: project.values[name] for name in laid.intersection(_FILLED)}
     if hasattr(given, "facts"):
         facts = {name: filled.pop(key) for key, name in _FACTS.items() if key in filled}
@@ -51,7 +51,7 @@ def apply(options: _Options, project: Project, names: Sequence[str]) -> _Options
     return made
 
 
-def _given(options: Any, name: str) -> bool:
+def _is_given(options: Any, name: str) -> bool:
     if name in _FACTS and hasattr(options, "facts"):
         return getattr(options.facts, _FACTS[name]) is not None
     return any(getattr(options, option, None) for option in (_INPUTS if name == "paths" else (name,)))

@@ -43,10 +43,10 @@ def show_path(path: str) -> str:
 class ProjectReader:
     """Turns the file's content into values, or reports its errors."""
 
-    def __init__(self, file: str, place: ProjectLocation, document: Document) -> None:
-        """`place` is the folder of the file, and the repository's root."""
+    def __init__(self, file: str, location: ProjectLocation, document: Document) -> None:
+        """`location` is the folder of the file, and the repository's root."""
         self.file = file
-        self.place = place
+        self.location = location
         self.document = document
 
     def names(self) -> list[str]:
@@ -107,20 +107,20 @@ class ProjectReader:
     def _path(self, path: Path, data: Any) -> str:
         """A path in the repository, where git's own files are not ours to read or write."""
         text = self._text(path, data)
-        place, absolute = self.place, "\0" in text or os.path.isabs(text)
-        real = "" if absolute else os.path.realpath(os.path.join(place.folder, text))
-        if absolute or not is_within(real, place.root):
+        location, absolute = self.location, "\0" in text or os.path.isabs(text)
+        real = "" if absolute else os.path.realpath(os.path.join(location.folder, text))
+        if absolute or not is_within(real, location.root):
             self._wrong(path, f"must be a path in the repository, relative to this file, got {quote(text)}")
         if os.path.exists(real) and not (os.path.isfile(real) or os.path.isdir(real)):
             self._wrong(path, f"must be a file or folder, {quote(text)} is a pipe or device")
-        if {".git", "git~1"}.intersection(part.lower() for part in os.path.relpath(real, place.root).split("/")):
+        if {".git", "git~1"}.intersection(part.lower() for part in os.path.relpath(real, location.root).split("/")):
             self._wrong(path, f"must not be a file of git itself, got {quote(text)}")
-        shown = show_path(os.path.join(place.folder, text))
+        shown = show_path(os.path.join(location.folder, text))
         return os.path.join(os.curdir, shown) if shown == "-" else shown
 
     def _inside(self, path: Path, text: str) -> str:
         shown = self._input(path, text)
-        if not is_within(os.path.realpath(shown), self.place.folder):
+        if not is_within(os.path.realpath(shown), self.location.folder):
             self._wrong(path, f"must be in the folder of this file or below, got {quote(text)}")
         if not os.path.exists(shown):
             self._wrong(path, f"must be a file or folder that exists, got {quote(text)}")
@@ -147,7 +147,7 @@ class ProjectReader:
         if data == "-":
             return "-"
         shown = self._path(path, data)
-        if not is_within(os.path.realpath(shown), self.place.folder):
+        if not is_within(os.path.realpath(shown), self.location.folder):
             self._wrong(path, f"must be a file in the folder of this file or below, got {quote(data)}")
         if not shown.lower().endswith(SUFFIXES[form]):
             self._wrong(path, f"must end in {' or '.join(SUFFIXES[form])}, got {quote(data)}")
@@ -215,20 +215,20 @@ def _look(real: str, file: str) -> None:
         raise UsageError(f"{file}: must be at most {_MAX_FILE_BYTES // 2**20} MiB long, got {status.st_size // 2**20} MiB")
 
 
-def load(place: ProjectLocation) -> Project:
+def load(location: ProjectLocation) -> Project:
     """Reads the file. Raises: UsageError, one sentence with file and line, for the first unfit value."""
-    file = show_path(os.path.join(place.folder, NAME))
+    file = show_path(os.path.join(location.folder, NAME))
     real = os.path.realpath(file)
-    if not is_within(real, place.root):
+    if not is_within(real, location.root):
         raise UsageError(f"{file}: must lie in the repository, and is a link out of it")
     _look(real, file)
     document = _document(file)
     if document is None:
-        return Project(file, {}, {}, place.folder)
-    judge = ProjectReader(file, place, document)
+        return Project(file, {}, {}, location.folder)
+    judge = ProjectReader(file, location, document)
     values = {name: judge.value(name) for name in judge.names()}
     origins = {name: f"{file}:{document.position((name,)).line}" for name in values}
-    return Project(file, values, origins, place.folder)
+    return Project(file, values, origins, location.folder)
 
 
 def _document(file: str) -> Document | None:

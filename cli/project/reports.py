@@ -20,9 +20,9 @@ SUFFIXES: Final = {
     "markdown": (".md",),
 }
 FORMATS: Final = tuple(SUFFIXES)
-_PLACE: Final = rb"[^\n]+:\d+(?::\d+ (?:\x1b\[[\d;]*m)?(?:error|warning|fault)\b| (?:create|update|delete) )"
+_LOCATION: Final = rb"[^\n]+:\d+(?::\d+ (?:\x1b\[[\d;]*m)?(?:error|warning|fault)\b| (?:create|update|delete) )"
 _BEGINNINGS: Final = {  # of earlier reports of each format
-    "text": rb"(?:%b|not evaluated:\n|an API server would answer:\n)" % _PLACE,
+    "text": rb"(?:%b|not evaluated:\n|an API server would answer:\n)" % _LOCATION,
     "json": rb'\{\n  "format": \d+,\n  "findings": \[',
     "jsonl": rb'\{"type":"(?:finding|notEvaluated|unreadable|suppressed|answer|unreachable|passedOver|summary)",',
     "sarif": rb'\{"\$schema":"[^"]+","version":"[\d.]+","runs":\[\{"tool":\{"driver":\{"name":"dynamo-webhooks",',

@@ -20,8 +20,8 @@ class Sources:
         self._root = root
         self.trusts_aliases = trusts_aliases
         self.keeps_aliases = keeps_aliases
-        self._found: dict[Path, Entry] = {}
-        self._places: dict[Path, int | None] = {}
+        self._sources: dict[Path, Entry] = {}
+        self._first_starts: dict[Path, int | None] = {}
         self._used: set[tuple[int, str]] = set()
         self._copied: list[tuple[Path, Entry]] = []
         self._lone: list[tuple[Path, Entry]] = []  # scalars that a whole block became
@@ -29,8 +29,8 @@ class Sources:
         self._collect(value, (), [root], origin)
         self._match()
         self._disown()
-        self._starts = sorted({entry.start for entry in self._found.values()})
-        self._place(value, ())
+        self._starts = sorted({entry.start for entry in self._sources.values()})
+        self._record_starts(value, ())
         self._around: dict[int, list[Entry]] = {}
         self._wrap(root, set(self._starts))
 
@@ -39,7 +39,7 @@ class Sources:
         old = origin(path)
         source = None if old is None else entry_at(self._root, old)
         if source is not None:
-            self._found[path] = source
+            self._sources[path] = source
             around = [*around, source]
             if self.copies(source.node, value):
                 self._copied.append((path, source))
@@ -51,24 +51,24 @@ class Sources:
         origins = self._origins(value, path, origin) if isinstance(value, list) else repeat(origin)
         for (step, below), its in zip(_members(value), origins, strict=False):
             self._collect(below, (*path, step), around, its)
-            if source is not None and self._found.get((*path, step)) is source and not source.node.entries:
-                self._found.pop(path, None)  # a scalar became a map around it; its comments are the scalar's
+            if source is not None and self._sources.get((*path, step)) is source and not source.node.entries:
+                self._sources.pop(path, None)  # a scalar became a map around it; its comments are the scalar's
 
     def _origins(self, items: list[Any], path: Path, origin: Origin) -> list[Origin]:
         """The origin of each item of a list: which old item it was is decided by what they say."""
         guesses = [origin((*path, index)) for index in range(len(items))]
         lists = dict.fromkeys(guess[:-1] for guess in guesses if guess and isinstance(guess[-1], int))
-        places = [(*place, index) for place in lists for index in range(self._length(place))]
-        at = {place: index for index, place in enumerate(places)}
-        old = [entry.node.data for place in places if (entry := entry_at(self._root, place)) is not None]
+        old_paths = [(*list_path, index) for list_path in lists for index in range(self._length(list_path))]
+        at = {old_path: index for index, old_path in enumerate(old_paths)}
+        old = [entry.node.data for old_path in old_paths if (entry := entry_at(self._root, old_path)) is not None]
         indices = partners(items, old, [None if guess is None else at.get(guess) for guess in guesses])
         return [
-            origin if guess is None or guess[:-1] not in lists else _elsewhere(origin, guess, None if index is None else places[index])
+            origin if guess is None or guess[:-1] not in lists else _elsewhere(origin, guess, None if index is None else old_paths[index])
             for guess, index in zip(guesses, indices, strict=True)
         ]
 
-    def _length(self, place: Path) -> int:
-        entry = entry_at(self._root, place)
+    def _length(self, path: Path) -> int:
+        entry = entry_at(self._root, path)
         return len(resolve_alias(entry.node).entries) if entry is not None and isinstance(resolve_alias(entry.node).data, list) else 0
 
     def _match(self) -> None:
@@ -76,10 +76,10 @@ class Sources:
         twins = Twins(self._root, [entry for _, entry in self._copied])
         for path, items, around in self._lists:
             for index, item in enumerate(items):
-                old = self._found.get((*path, index))
+                old = self._sources.get((*path, index))
                 if (old is None or not is_same_json(old.node.data, item)) and (twin := twins.of(item, around)) is not None:
                     self._forget(item, (*path, index))
-                    self._found[*path, index] = twin
+                    self._sources[*path, index] = twin
                     self._copied.append(((*path, index), twin))
 
     def _disown(self) -> None:
@@ -87,31 +87,31 @@ class Sources:
         # where aliases are expanded, their values stay in several places
         regions = Regions(self._copied if self.keeps_aliases else [])
         copied = {path for path, _ in self._copied}.difference(path for path, _ in regions.again)
-        for path in [path for path, source in self._found.items() if path not in copied and regions.hold(source)]:
-            del self._found[path]
-        starts = sorted(entry.start for entry in self._found.values())
+        for path in [path for path, source in self._sources.items() if path not in copied and regions.hold(source)]:
+            del self._sources[path]
+        starts = sorted(entry.start for entry in self._sources.values())
         for path, source in self._lone:
             if bisect_left(starts, source.node.end) - bisect_left(starts, source.start) > 1:
-                self._found.pop(path, None)
+                self._sources.pop(path, None)
 
     def _forget(self, value: Any, path: Path) -> None:
-        self._found.pop(path, None)
+        self._sources.pop(path, None)
         for step, below in _members(value):
             self._forget(below, (*path, step))
 
-    def _place(self, value: Any, path: Path) -> set[int]:
-        """Records where a value, or its first part if others are used elsewhere, stood; returns the old places of all its parts."""
-        source, parts, places = self._found.get(path), set(), []
+    def _record_starts(self, value: Any, path: Path) -> set[int]:
+        """Records where a value, or its first part if others are used elsewhere, stood; returns the old offsets of all its parts."""
+        source, parts, starts = self._sources.get(path), set(), []
         if source is None or not self.copies(source.node, value):
             for step, below in _members(value):
-                parts |= self._place(below, (*path, step))
-                places += [place for place in (self._places[*path, step],) if place is not None]
+                parts |= self._record_starts(below, (*path, step))
+                starts += [start for start in (self._first_starts[*path, step],) if start is not None]
         if source is not None:
             first, last = bisect_left(self._starts, source.start), bisect_left(self._starts, source.node.end)
-            if not places or all(start in parts for start in self._starts[first + 1 : last]):
-                places = [source.start]
+            if not starts or all(start in parts for start in self._starts[first + 1 : last]):
+                starts = [source.start]
             parts.add(source.start)
-        self._places[path] = min(places) if places else None
+        self._first_starts[path] = min(starts) if starts else None
         return parts
 
     def _wrap(self, entry: Entry, kept: set[int]) -> Entry | None:
@@ -127,11 +127,11 @@ class Sources:
 
     def find(self, path: Path) -> Entry | None:
         """The old entry of the value at a path; None for new values, and inside copied values."""
-        return self._found.get(path)
+        return self._sources.get(path)
 
     def all(self) -> Iterable[tuple[Path, Entry]]:
         """The paths of all values that come from the old text, with their old entries."""
-        return self._found.items()
+        return self._sources.items()
 
     def around(self, entry: Entry) -> list[Entry]:
         """The entry itself behind those around it that are nothing any more, but whose comments may still be good."""
@@ -162,26 +162,26 @@ class Sources:
 
     def order(self, value: dict[str, Any], path: Path) -> list[str]:
         """Keys in the order in which what they hold stood in the text; new ones behind the key that they follow in the value."""
-        places = {key: self._places.get((*path, key)) for key in value}
-        ordered = sorted((key for key in value if places[key] is not None), key=lambda key: places[key] or 0)
+        starts = {key: self._first_starts.get((*path, key)) for key in value}
+        ordered = sorted((key for key in value if starts[key] is not None), key=lambda key: starts[key] or 0)
         before = None
         for key in value:
-            if places[key] is None:
+            if starts[key] is None:
                 ordered.insert(0 if before is None else ordered.index(before) + 1, key)
             before = key
         return ordered
 
 
-def _elsewhere(origin: Origin, guess: Path, place: Path | None) -> Origin:
+def _elsewhere(origin: Origin, guess: Path, old_path: Path | None) -> Origin:
     """The origin of an item that was another one than its place says, or none."""
-    if guess == place:
+    if guess == old_path:
         return origin
 
     def moved(path: Path) -> Path | None:
         old = origin(path)
         if old is None or old[: len(guess)] != guess:
             return old
-        return None if place is None else (*place, *old[len(guess) :])
+        return None if old_path is None else (*old_path, *old[len(guess) :])
 
     return moved
 

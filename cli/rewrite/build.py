@@ -26,7 +26,7 @@ class Parsed(NamedTuple):
     """A text read: the values of its documents, their trees' sources, and whether it is JSON."""
 
     values: list[Any]
-    places: list[SpanTree]
+    span_trees: list[SpanTree]
     is_json: bool
 
 
@@ -34,13 +34,13 @@ def parse(text: str) -> Parsed:
     """Reads a piece of text as cli/yaml/load.py does. Raises: InputError when it can't be read."""
     builder = Builder()
     is_json = feed(text, builder)
-    documents = [(data, place) for data, place in builder.finished if data is not None]
-    return Parsed([data for data, _ in documents], [place for _, place in documents], is_json)
+    documents = [(data, spans) for data, spans in builder.finished if data is not None]
+    return Parsed([data for data, _ in documents], [spans for _, spans in documents], is_json)
 
 
 def trees(text: str, parsed: Parsed) -> list[Entry]:
     """The tree of each document, below an entry without a key. Raises: UnsureError when the text is written in an odd way."""
-    return [_Trees(text, is_json=parsed.is_json).root(data, place) for data, place in zip(parsed.values, parsed.places, strict=True)]
+    return [_Trees(text, is_json=parsed.is_json).root(data, spans) for data, spans in zip(parsed.values, parsed.span_trees, strict=True)]
 
 
 class _Trees:
@@ -51,8 +51,8 @@ class _Trees:
         self._entries: dict[int, Entry] = {}  # by the identity of places: an alias has its anchor's
         self._nodes: dict[int, Node] = {}
 
-    def root(self, data: Any, place: SpanTree) -> Entry:
-        node = self._node(data, place, 0, flow=False)
+    def root(self, data: Any, spans: SpanTree) -> Entry:
+        node = self._node(data, spans, 0, flow=False)
         entry = Entry(None, node, node.start, node.start)
         if node.form is Form.BLOCK and node.entries:
             assign(self._text, entry)
@@ -65,27 +65,27 @@ class _Trees:
         match = _BLANK.match(self._text, offset)
         return match.end() if match else offset
 
-    def _node(self, data: Any, place: SpanTree, floor: int, *, flow: bool) -> Node:
+    def _node(self, data: Any, spans: SpanTree, floor: int, *, flow: bool) -> Node:
         """The node of a place; `floor` is where its text can begin at the earliest."""
-        start = self._offset(place.span.start)
-        if start < floor or id(place) in self._nodes:
-            return self._alias(data, floor, self._nodes.get(id(place)))
-        end = self._offset(place.span.end)
+        start = self._offset(spans.span.start)
+        if start < floor or id(spans) in self._nodes:
+            return self._alias(data, floor, self._nodes.get(id(spans)))
+        end = self._offset(spans.span.end)
         content, anchored = self._properties(start, end)
-        scalar = place.fields is None and place.items is None
+        scalar = spans.fields is None and spans.items is None
         if scalar and self._text.startswith("*", start) and not self._json:
             return Node(data, Form.ALIAS, start, end, local=False)
         if scalar:
             return Node(data, Form.SCALAR, start, self._trimmed(content, start, end), local=not anchored)
         node = Node(data, Form.FLOW if self._text[content : content + 1] in ("{", "[") else Form.BLOCK, start, end, local=not anchored)
-        self._nodes[id(place)] = node
+        self._nodes[id(spans)] = node
         if node.form is Form.FLOW:
-            self._flow(node, place, content + 1)
+            self._flow(node, spans, content + 1)
         elif flow:
             node.known = False  # a map of one key without braces, inside of a list in brackets
             node.form = Form.FLOW
         else:
-            self._block(node, place, content)
+            self._block(node, spans, content)
         node.local = node.local and node.known and all(entry.node.local for entry in node.entries)
         return node
 
@@ -135,10 +135,10 @@ class _Trees:
                     node.by_key[key] = replace(entry, node=resolve_alias(entry.node))
         return cursor
 
-    def _flow(self, node: Node, place: SpanTree, cursor: int) -> None:
-        if place.fields is not None:
-            cursor = self._keys(node, place.fields, cursor, flow=True)
-        for item, below in zip(node.data, place.items or [], strict=place.items is not None):
+    def _flow(self, node: Node, spans: SpanTree, cursor: int) -> None:
+        if spans.fields is not None:
+            cursor = self._keys(node, spans.fields, cursor, flow=True)
+        for item, below in zip(node.data, spans.items or [], strict=spans.items is not None):
             cursor = self._skip(cursor)
             cursor = self._skip(cursor + 1) if self._text[cursor : cursor + 1] == "," else cursor
             cursor = self._add(node, None, cursor, cursor, below, flow=True, data=item)
@@ -147,29 +147,29 @@ class _Trees:
         """Whether only a comma and blanks separate two entries in braces."""
         return not re.sub(r"(?<!\S)#[^\n]*", "", self._text[start:end]).strip(" \t\r\n,")
 
-    def _block(self, node: Node, place: SpanTree, content: int) -> None:
+    def _block(self, node: Node, spans: SpanTree, content: int) -> None:
         node.column = content - line_start(self._text, content)
         cursor = content
-        if place.fields is not None:
-            cursor = self._keys(node, place.fields, cursor, flow=False)
-        for item, below in zip(node.data, place.items or [], strict=place.items is not None):
+        if spans.fields is not None:
+            cursor = self._keys(node, spans.fields, cursor, flow=False)
+        for item, below in zip(node.data, spans.items or [], strict=spans.items is not None):
             start = self._skip(cursor)
             if self._text[start : start + 1] != "-":
                 raise UnsureError
             cursor = self._add(node, None, start, start + 1, below, data=item)
-        end = self._offset(place.span.end)  # behind comments, which match everywhere
+        end = self._offset(spans.span.end)  # behind comments, which match everywhere
         node.known = node.known and (cursor >= end or _ONLY_COMMENTS.match(self._text, cursor, end).end() >= end)  # type: ignore[union-attr]
         node.end = cursor
         if not node.entries:  # nothing but merge keys
             node.form = Form.ALIAS
             node.end = node.start + len(self._text[node.start : end].rstrip())
 
-    def _add(self, node: Node, key: str | None, start: int, mark: int, place: SpanTree, *, flow: bool = False, data: Any = None) -> int:
-        child = self._node(data if key is None else node.data[key], place, mark, flow=flow)
+    def _add(self, node: Node, key: str | None, start: int, mark: int, spans: SpanTree, *, flow: bool = False, data: Any = None) -> int:
+        child = self._node(data if key is None else node.data[key], spans, mark, flow=flow)
         if child.start < mark:
             raise UnsureError
         entry = Entry(key, child, start, mark, node.column)
-        self._entries.setdefault(id(place), entry)
+        self._entries.setdefault(id(spans), entry)
         node.entries.append(entry)
         if key is not None:
             node.by_key[key] = entry

@@ -180,7 +180,7 @@ def restore(old: str, new: str, lost: Sequence[Comment], used: Sequence[Rewritte
         column = len(line) - len(line.lstrip(" "))
         document = next((rewritten for rewritten in reversed(used) if rewritten.root.node.start <= start), None)
         if document is not None and line.startswith("#", column) and _is_behind_a_list(document.root, start, column):
-            end, indent = _place(old, new, written.get(document.number, []), start)
+            end, indent = _find_line(old, new, written.get(document.number, []), start)
             coming.setdefault(end, []).append(f"{' ' * indent}{comment.text}")
         start += len(line) + 1
     for end, more in sorted(coming.items(), reverse=True):
@@ -210,7 +210,7 @@ def _is_behind_a_list(root: Entry, start: int, column: int) -> bool:
     return False
 
 
-def _place(old: str, new: str, written: list[_Written], start: int) -> tuple[int, int]:
+def _find_line(old: str, new: str, written: list[_Written], start: int) -> tuple[int, int]:
     """The end of the line in the new text that the comment goes behind, and its column: of what stood before it, or after it."""
     at = bisect_left(written, start, key=lambda pair: pair.old.start)
     before = written[at - 1] if at else None

@@ -25,10 +25,10 @@ _NAMES: Final = {**{kind.name: kind.plural for kind in KINDS}, **{plural: plural
 def list_idle(documents: Iterable[Document]) -> list[str]:
     """A sentence for each mistake, behind its file, line and column."""
     mistakes = [(document, *mistake) for document in documents if isinstance(document.data, dict) for mistake in _mistakes(document.data)]
-    return [escape_unprintable(f"{_place(document, path)}: {format_path(path)}: {text}") for document, path, text in mistakes]
+    return [escape_unprintable(f"{_format_position(document, path)}: {format_path(path)}: {text}") for document, path, text in mistakes]
 
 
-def _place(document: Document, path: Path) -> str:
+def _format_position(document: Document, path: Path) -> str:
     line, column, _ = document.value_position(path)
     return f"{document.source.name}:{line}:{column}"
 

@@ -167,10 +167,10 @@ class UserRuleContext:
     def around(self, facts: Facts) -> Around:
         """The known surroundings of an object in a cluster of these facts."""
         if self._around is None or self._around[0] is not facts:
-            self._around = facts, self._made(facts)
+            self._around = facts, self._make_around(facts)
         return self._around[1]
 
-    def _made(self, facts: Facts) -> Around:
+    def _make_around(self, facts: Facts) -> Around:
         def documents(_: object) -> list[Fields]:
             if facts.line not in self._newest:
                 self._newest[facts.line] = [_newest(obj, facts) for obj in (*self.rules.objects, *self._documents())]

@@ -49,16 +49,16 @@ def _mark(document: Document, path: Path, text: str, line: int, column: int, *, 
 def find_position(document: Document, path: Path, line: int = 0, column: int = 0) -> tuple[int, int]:
     """Line and column of a field, or of a place in its text, which is looked for in the lines where it can be."""
     position = document.value_position(path)
-    place = position.line, position.column
+    start = position.line, position.column
     value = document.data
     for step in path if line else ():
         value = value[step]
     if not line or not isinstance(value, str):
-        return place
+        return start
     wanted = (value.split("\n")[line - 1 : line] or [""])[0]
     lines = document.source.lines
     for number in (*((position.line,) if line == 1 else ()), position.line + line):
         begin = lines[number - 1].find(wanted.strip()) if wanted.strip() and number <= len(lines) else -1
         if begin >= 0:
             return number, begin + max(column - (len(wanted) - len(wanted.lstrip())), 1)
-    return place
+    return start

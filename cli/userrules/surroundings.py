@@ -22,12 +22,12 @@ class Surroundings:
 
     def __init__(self, kubeconfig: str, context: str) -> None:
         """Asks nothing yet."""
-        self._place = kubeconfig, context
-        self._ask = cache(self._read)
+        self._connection = kubeconfig, context
+        self._read_once = cache(self._read)
 
     def namespace(self, name: str) -> Node:
         """The Namespace of a name. Raises: UnknownError."""
-        namespaces = self._ask(Wanted("v1", "Namespace", "", name, None))
+        namespaces = self._read_once(Wanted("v1", "Namespace", "", name, None))
         if isinstance(namespaces, ApiError):
             raise UnknownError(f"the Namespace {name} can't be read: {namespaces.message}")
         if not namespaces:
@@ -38,7 +38,7 @@ class Surroundings:
         """The wanted parameters. Raises: UnknownError."""
         if (wanted.version, wanted.kind) == ("v1", "Secret"):
             raise UnknownError("its parameter is a Secret, which is not read: a policy could print it")
-        params = self._ask(wanted)
+        params = self._read_once(wanted)
         if isinstance(params, ApiError):
             raise UnknownError(f"its parameter, the {wanted}, can't be read: {params.message}")
         return params
@@ -47,7 +47,7 @@ class Surroundings:
         """Asks once for each, also for what may not be read."""
 
         async def ask() -> list[Node]:
-            async with connect_cluster(_MANAGER, *self._place) as cluster:
+            async with connect_cluster(_MANAGER, *self._connection) as cluster:
                 return await _read(cluster, wanted)
 
         try:

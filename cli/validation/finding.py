@@ -102,7 +102,7 @@ class Findings:
     """Collects the findings of one object and locates them in its document."""
 
     def __init__(self, manifest: Manifest, write: Admission) -> None:
-        self.found, self.write = manifest, write
+        self.manifest, self.write = manifest, write
         self.outcome = ValidationOutcome([], [])
         self.located = self.outcome.findings
         self._repeated: dict[Path, int] = {}  # list with a repeated key -> the number of its finding
@@ -111,41 +111,41 @@ class Findings:
         self, rule: Rule, level: str, stage: str, at: Path, text: str, fix: str = "", edit: Edit | None = None, of: Path = (), by: str = ""
     ) -> None:
         """Adds a finding; `fix` replaces the rule's. `of` is the field to name if it is not `at`, `by` the id of a broken CEL rule."""
-        document = self.found.document
+        document = self.manifest.document
         position = document.position(at) if rule in (UNKNOWN_FIELD, OTHER_VERSION) else document.value_position(at)
         field, text = (shorten(words, MAX_TEXT_CHARACTERS) for words in (format_path(of or at), text))
-        made = report_own(rule, level, stage, document.source, position, self.found.identity, field, text)
+        made = report_own(rule, level, stage, document.source, position, self.manifest.identity, field, text)
         if rule in (SCHEMA_RULE, CEL_RULE):  # the field's own page has more than theirs
             made = made._replace(field=field_of(self.write.schema, at))
         self.located.append(made._replace(edit=edit, fix=fix or made.fix, since=self._since(rule, at, by)))
 
     def _since(self, rule: Rule, path: Path, by: str) -> str:
         """The line that a finding begins with, by its rule and its field; empty for all lines, and for a field of later lines alone."""
-        if not self.found.known:
+        if not self.manifest.known:
             return ""
         begins = next((constraint.since for constraint in ALL if constraint.id == by), rule.since or OLDEST)
-        line = max(begins, first_line(self.found.identity.kind, self.found.version, path))
+        line = max(begins, first_line(self.manifest.identity.kind, self.manifest.version, path))
         return str(line) if OLDEST < line <= self.write.settings.facts.line else ""
 
     def add_policy(self, finding: Finding) -> None:
         """Adds a finding of a rule."""
-        edit = fix_of(finding, self.found.data)
+        edit = fix_of(finding, self.manifest.data)
         self.add(finding.rule, finding.level.value, POLICIES, finding.path, finding.text, finding.fix.removesuffix("."), edit)
 
     def note(self, rule: str, code: str, reason: str, flag: str) -> None:
         """Adds a note on something that was not evaluated, once."""
-        document = self.found.document
-        note = NotEvaluated(rule, code, document.source, document.position(()).line, self.found.identity, reason, flag)
+        document = self.manifest.document
+        note = NotEvaluated(rule, code, document.source, document.position(()).line, self.manifest.identity, reason, flag)
         if note not in self.outcome.not_evaluated:
             self.outcome.not_evaluated.append(note)
 
-    def expect_repeats(self, place: Path) -> None:
+    def expect_repeats(self, item: Path) -> None:
         """Lets the next finding hold what others find of the same repeated key in a list."""
-        self._repeated.setdefault(place, len(self.located))
+        self._repeated.setdefault(item, len(self.located))
 
-    def is_repeated(self, rule: Rule, stage: str, place: Path, path: Path, text: str) -> bool:
+    def is_repeated(self, rule: Rule, stage: str, item: Path, path: Path, text: str) -> bool:
         """Whether the schema has found a repeated key in the list; its finding then holds this one, too."""
-        index = self._repeated.get(place)
+        index = self._repeated.get(item)
         if index is not None:
             main = self.located[index]
             self.located[index] = main._replace(also=(*main.also, DuplicateFinding(rule.name, rule.code, stage, format_path(path), text)))

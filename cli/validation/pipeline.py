@@ -90,7 +90,7 @@ class _Run:
     """One object on its way; each stage adds to the findings."""
 
     def __init__(self, manifest: Manifest, operation: str, old: Fields | None, settings: ValidationSettings, data: Fields) -> None:
-        self.found = manifest
+        self.manifest = manifest
         self.kind, self.version = manifest.identity.kind, manifest.version
         self.settings = settings
         serving = Serving(settings.facts)
@@ -113,12 +113,12 @@ class _Run:
 
     def _through(self) -> ValidationOutcome:
         if self.settings.phases is not None:
-            self._namespace(self.found.identity.namespace, self.settings.phases)
-        if legacy := recognise(self.found.data):
+            self._namespace(self.manifest.identity.namespace, self.settings.phases)
+        if legacy := recognise(self.manifest.data):
             text = f"is an earlier form of the API ({legacy}), which today's definitions do not have"
             self.findings.add(checks.LEGACY_KIND, ERROR, DECODE, ("kind",), text)
             return self.findings.outcome
-        if not self.found.known:
+        if not self.manifest.known:
             self._unknown_kind()
             return self.findings.outcome
         if (self.kind, self.version) not in list_kind_versions(self.settings.line):
@@ -178,7 +178,7 @@ class _Run:
         """Report references whose meaning changes on the way to this line."""
         if self.settings.before is None or not self.settings.before < Line.V1_5 <= self.settings.line:
             return
-        for path, name in list_checkpoint_references(self.kind, self.version, self.found.data):
+        for path, name in list_checkpoint_references(self.kind, self.version, self.manifest.data):
             text = f'names a PodSnapshot, no longer the DynamoCheckpoint "{name}"'
             self.findings.add(checks.REFERENCE, WARNING, POLICIES, path, text)
 
@@ -187,7 +187,7 @@ class _Run:
         group, _, version = self.version.rpartition("/")
         if group and BY_NAME[self.kind].has(version) and nearest(group, [GROUP], SURE):
             edit = Edit(SET, (field,), api_version(version))
-        self.findings.add(checks.UNKNOWN_KIND, ERROR, DECODE, (field,), explain_unknown_kind(self.found), edit=edit)
+        self.findings.add(checks.UNKNOWN_KIND, ERROR, DECODE, (field,), explain_unknown_kind(self.manifest), edit=edit)
 
     def find_dropped(self, *, readable: bool = True) -> None:
         """Report fields that the server drops, or of an object with the right types its webhook refuses.
@@ -205,7 +205,7 @@ class _Run:
         for path in left_open:
             if not readable or path in self._refused:
                 self._unknown_field(path, ERROR, POLICIES, "")
-        for path in _asked(done.dropped, self.kind):
+        for path in _without_status(done.dropped, self.kind):
             if isinstance(path[-1], Key):  # a null field is an absent one; a null entry of a map is lost with its name
                 # the rule of this name meets no null service behind a schema, which drops it
                 service = find_rule("service-null") if path[:-1] == ("spec", "services") else None
@@ -213,7 +213,7 @@ class _Run:
 
         from .other_version import find_foreign_keys
 
-        for path, name in find_foreign_keys(self.kind, self.version, self.found.data):
+        for path, name in find_foreign_keys(self.kind, self.version, self.manifest.data):
             text = f"is {BY_NAME[self.kind].other(self.version)}'s name of {name}; here it is another resource"
             self.findings.add(checks.OTHER_VERSION, WARNING, DECODE, path, text, f"Rename it to {name}", Edit(RENAME, path, name))
 
@@ -232,7 +232,7 @@ class _Run:
             return
         known = known_fields(schema, path)
         text = f"is not a field of this kind{lost}{did_you_mean(str(path[-1]), known)}"
-        edit = correct_spelling(self.found.data, path, known)
+        edit = correct_spelling(self.manifest.data, path, known)
         fix = ""
         if edit is not None:
             fix = f"Rename it to {edit.value}"
@@ -243,7 +243,7 @@ class _Run:
         """Reports a field of the kind's other version, with its name in this one; returns whether it is one."""
         from .other_version import find_foreign
 
-        foreign = find_foreign(self.kind, self.version, path, self.found.data)
+        foreign = find_foreign(self.kind, self.version, path, self.manifest.data)
         if foreign is None:
             return False
         version = f"apiVersion: {api_version(foreign.version)}" if self._reads_as(foreign.version) else ""
@@ -252,7 +252,7 @@ class _Run:
             fix = f"Remove the field{f', or write {version}' * bool(version)}"
         else:
             text, fix = f"is {foreign.version}'s name of {foreign.name}{lost}", f"Write {foreign.name}{f', or {version}' * bool(version)}"
-            if lookup(self.found.data, foreign.here) is MISSING:
+            if lookup(self.manifest.data, foreign.here) is MISSING:
                 self.slips[format_path(foreign.here)] = f"Write {foreign.name} in place of {path[-1]}"
         edit = Edit(MOVE, path, (self.settings.line, foreign.there)) if foreign.is_sure else None
         self.findings.add(checks.UNKNOWN_FIELD, level, stage, path, text, fix, edit)
@@ -261,7 +261,7 @@ class _Run:
     def _reads_as(self, version: str) -> bool:
         """Whether the object has only fields of another version, beside those that its own lacks."""
         if version not in self._read_as:
-            self._read_as[version] = not shape(deepcopy(self.found.data), load_schema(self.kind, version, self.settings.line)).pruned
+            self._read_as[version] = not shape(deepcopy(self.manifest.data), load_schema(self.kind, version, self.settings.line)).pruned
         return self._read_as[version]
 
     def _schema(self, reported: set[Path]) -> set[Path]:
@@ -318,8 +318,8 @@ class _Run:
 
     def _written(self, path: Path) -> str:
         """A scalar's text in the file; empty if it is not on one line."""
-        line, start, end = self.found.document.value_position(path)
-        lines = self.found.document.source.lines
+        line, start, end = self.manifest.document.value_position(path)
+        lines = self.manifest.document.source.lines
         return lines[line - 1][start - 1 : end - 1] if 0 < line <= len(lines) else ""
 
     def _policies(self, wrong: list[Path]) -> None:
@@ -391,9 +391,9 @@ class _Run:
 
 def _refused(paths: tuple[Path, ...], kind: str, validate: str) -> Sequence[Path]:
     """The paths of unknown fields to report; strict decoding looks at a status, too."""
-    return () if validate == IGNORE else paths if validate == STRICT else _asked(paths, kind)
+    return () if validate == IGNORE else paths if validate == STRICT else _without_status(paths, kind)
 
 
-def _asked(paths: tuple[Path, ...], kind: str) -> list[Path]:
+def _without_status(paths: tuple[Path, ...], kind: str) -> list[Path]:
     """The paths that are not the status's, where the kind has a subresource for it."""
     return [path for path in paths if path[0] != "status" or "status" not in BY_NAME[kind].subresources]

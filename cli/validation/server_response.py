@@ -46,7 +46,7 @@ _SUBDOMAIN: Final = (
     "alphanumeric character (e.g. 'example.com', regex used for validation is "
     r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 )
-_SEEN: Final = re.compile(r'must be of type \w+: "(\w+)"$')
+_QUOTED_VALUE: Final = re.compile(r'must be of type \w+: "(\w+)"$')
 _TYPES: Final = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
@@ -63,7 +63,7 @@ def _quoted(error: FieldError, obj: Fields, schema: Node) -> str | None:
     """The value as the server quotes it: its type where that is wrong or a CEL rule is broken, else the scalar itself."""
     if error.field == NOWHERE:
         return "null" if HINT in error.message else '""'
-    if seen := _SEEN.search(error.message):
+    if seen := _QUOTED_VALUE.search(error.message):
         return f'"{seen[1]}"'
     value: Any = lookup(obj, error.path)
     if value is MISSING:
@@ -187,7 +187,7 @@ class _Server:
         """Our defaults, as a patch of the mutating webhook; the schema's come once more behind it."""
         if not self.settings.defaults or not self.write.mutated or route_path(self.kind, self.version, Purpose.MUTATE) not in ROUTES:
             return None
-        response = self._ask(Purpose.MUTATE, {**self.write.object, **self._status})
+        response = self._call_webhook(Purpose.MUTATE, {**self.write.object, **self._status})
         if not response["allowed"]:
             return self._refuse_as_webhook(Purpose.MUTATE, response)
         if "patch" in response:
@@ -243,7 +243,7 @@ class _Server:
     def _denied(self) -> ServerResponse | None:
         if not read_as(self.kind, Purpose.VALIDATE):
             return None
-        response = self._ask(Purpose.VALIDATE, self.write.object)
+        response = self._call_webhook(Purpose.VALIDATE, self.write.object)
         self.warnings += response.get("warnings", ())
         return None if response["allowed"] else self._refuse_as_webhook(Purpose.VALIDATE, response)
 
@@ -260,7 +260,7 @@ class _Server:
         message = f"conversion webhook for {api_version(self.version)}, Kind={self.kind} failed: {result['message']}"
         return self._refuse(CONVERSION, 500, "", message)
 
-    def _ask(self, purpose: Purpose, obj: Fields) -> dict[str, Any]:
+    def _call_webhook(self, purpose: Purpose, obj: Fields) -> dict[str, Any]:
         """Our server's answer to the API server's request; a webhook must be registered for the kind."""
         route = ROUTES[route_path(self.kind, self.version, purpose)]
         plural = BY_NAME[self.kind].plural

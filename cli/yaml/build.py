@@ -42,7 +42,7 @@ class _Frame:
 
 
 class Builder:
-    """Takes events in order; `finished` holds (data, place) for each document. Duplicate keys, depth and aliases are refused here."""
+    """Takes events in order; `finished` holds (data, spans) for each document. Duplicate keys, depth and aliases are refused here."""
 
     def __init__(self, offset: int = 0) -> None:
         """`offset` is the line, from 0, of the chunk in its file."""
@@ -74,10 +74,10 @@ class Builder:
     def close(self, end: Mark) -> None:
         """Ends the innermost map or list."""
         frame = self._stack.pop()
-        place = SpanTree(Span(frame.start, end), frame.fields, frame.items)
+        spans = SpanTree(Span(frame.start, end), frame.fields, frame.items)
         if frame.anchor:
             self._open_anchors.discard(frame.anchor)
-        self._put(frame.data, place, frame.anchor)
+        self._put(frame.data, spans, frame.anchor)
 
     def scalar(self, value: Scalar, start: Mark, end: Mark, anchor: str | None = None, *, merge: bool = False) -> None:
         """Adds a scalar, as a key where one is due; `merge` marks an unquoted `<<`. Raises: InputError for an unfit or duplicate key."""
@@ -99,10 +99,10 @@ class Builder:
         anchored = self._anchors.get(name)
         if anchored is None:
             raise self.error(start, f"the alias *{shorten(name, 80)} has no anchor before it")
-        data, place = anchored
+        data, spans = anchored
         if isinstance(data, (dict, list)):
             self._refuse_key(start)
-            self._put(self._copy(data, start, len(self._stack)), place, None)
+            self._put(self._copy(data, start, len(self._stack)), spans, None)
         else:
             self.scalar(data, start, end)
 
@@ -138,29 +138,29 @@ class Builder:
             lines = f"line {first[0].start.line + 1 + self._offset} and on line {span.start.line + 1 + self._offset}"
             raise self.error(span.start, f'duplicate key "{shorten(key, 80)}", on {lines}')
 
-    def _put(self, value: Value, place: SpanTree, anchor: str | None) -> None:
+    def _put(self, value: Value, spans: SpanTree, anchor: str | None) -> None:
         if anchor:
-            self._anchors[anchor] = (value, place)
+            self._anchors[anchor] = (value, spans)
         if not self._stack:
-            self.finished.append((value, place))
+            self.finished.append((value, spans))
             return
         frame = self._stack[-1]
         if frame.fields is None:
             frame.data.append(value)
             if frame.items is not None:
-                frame.items.append(place)
+                frame.items.append(spans)
             return
         key, span, frame.key = frame.key, frame.key_span, None
         if frame.merging:
             frame.merging = False
-            self._merge(frame, value, place)
+            self._merge(frame, value, spans)
         elif key is not None and span is not None:
             frame.data[key] = value
-            frame.fields[key] = (span, place)
+            frame.fields[key] = (span, spans)
 
-    def _merge(self, frame: _Frame, value: Value, place: SpanTree) -> None:
+    def _merge(self, frame: _Frame, value: Value, spans: SpanTree) -> None:
         """Adds the value of a merge key, as kubectl does: over keys before it, under those after it; the first of several sources wins."""
-        sources = list(zip(value, place.items or [], strict=False)) if isinstance(value, list) else [(value, place)]
+        sources = list(zip(value, spans.items or [], strict=False)) if isinstance(value, list) else [(value, spans)]
         taken: set[str] = set()
         for source, where in sources:
             if not isinstance(source, dict) or where.fields is None or frame.fields is None:

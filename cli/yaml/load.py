@@ -30,13 +30,13 @@ class Source:
         """`name` is what reports call it: a path as given, or - for standard input."""
         self.name = name
         self.text = text
-        self._held: dict[str, bool] = {}
+        self._words: dict[str, bool] = {}
 
     def holds(self, word: str) -> bool:
         """Whether the text holds a word: looked for once, because a text may hold thousands of objects that ask."""
-        held = self._held.get(word)
+        held = self._words.get(word)
         if held is None:
-            held = self._held[word] = word in self.text
+            held = self._words[word] = word in self.text
         return held
 
     @cached_property
@@ -55,19 +55,19 @@ class Document:
 
     __slots__ = ("_known", "_offset", "_tree", "data", "source")
 
-    def __init__(self, data: Any, source: Source, place: SpanTree | str, offset: int, known: dict[Path, Position] | None = None) -> None:
+    def __init__(self, data: Any, source: Source, spans: SpanTree | str, offset: int, known: dict[Path, Position] | None = None) -> None:
         """Made by `read`; `offset` is the line, from 0, where the chunk of text begins that the document was read from.
 
-        `place` may be that chunk, which is then read for places when the first is asked for that isn't `known`: those of values.
+        `spans` may be that chunk, which is then read for places when the first is asked for that isn't `known`: those of values.
         """
         self.data = data
         self.source = source
-        self._tree = place
+        self._tree = spans
         self._offset = offset
         self._known = known or {}
 
     @property
-    def _place(self) -> SpanTree:
+    def _spans(self) -> SpanTree:
         if isinstance(self._tree, str):
             builder = Builder(self._offset)
             feed(self._tree, builder)
@@ -77,34 +77,34 @@ class Document:
     def position(self, path: Path) -> Position:
         """The position of the key of the deepest existing part of the path; for a list item, of its first token."""
         position = self._known.get(path) if not path else None
-        return position or begin_of(deepest(self._place, path)[1], self._offset)
+        return position or begin_of(deepest(self._spans, path)[1], self._offset)
 
     def value_position(self, path: Path) -> Position:
         """The position of the value if the whole path exists and the value is on one line; else the same as `position`."""
         if (known := self._known.get(path)) is not None:
             return known
-        place, span, whole = deepest(self._place, path)
-        start, end = place.span
-        written = place.fields is None and place.items is None and start.line == end.line and end.column > start.column
-        return begin_of(place.span if whole and written else span, self._offset)
+        spans, span, whole = deepest(self._spans, path)
+        start, end = spans.span
+        written = spans.fields is None and spans.items is None and start.line == end.line and end.column > start.column
+        return begin_of(spans.span if whole and written else span, self._offset)
 
     def extent(self, path: Path) -> Extent:
         """The key of the deepest existing part of the path with its value; the end of a block is where the text after it begins."""
-        place, (start, _), _ = deepest(self._place, path)
-        end, first = place.span.end, self._offset + 1
+        spans, (start, _), _ = deepest(self._spans, path)
+        end, first = spans.span.end, self._offset + 1
         return Extent(start.line + first, start.column + 1, end.line + first, end.column + 1)
 
     def path_at(self, line: int, column: int) -> Path | None:
         """The path at a line and column of the file; None before the document begins."""
-        return path_at(self._place, line - 1 - self._offset, column - 1)
+        return path_at(self._spans, line - 1 - self._offset, column - 1)
 
     def item(self, path: Path) -> Document:
         """The value at an existing path as a document of its own: an object inside a List."""
-        data, place = self.data, self._place
+        data, spans = self.data, self._spans
         for step in path:
             data = data[step]
-            place = (place.items or [])[step] if isinstance(step, int) else (place.fields or {})[step][1]
-        return Document(data, self.source, place, self._offset)
+            spans = (spans.items or [])[step] if isinstance(step, int) else (spans.fields or {})[step][1]
+        return Document(data, self.source, spans, self._offset)
 
 
 def load_documents(text: str, name: str = "-") -> list[Document]:
@@ -136,9 +136,9 @@ def read_text(source: Source) -> Iterator[Document | InputError]:
             feed(chunk, builder)
         except InputError as error:
             broken = _placed(error, source)
-        for data, place in builder.finished:
+        for data, spans in builder.finished:
             if data is not None:
-                yield Document(data, source, place, offset)
+                yield Document(data, source, spans, offset)
         if broken is not None:
             yield broken
 

@@ -44,7 +44,7 @@ class Span(NamedTuple):
 
 
 class SpanTree(NamedTuple):
-    """One value's place and its children's: by key with the key's own span, by index, or none for a scalar."""
+    """The spans of one value and of its children: by key with the key's own span, by index, or none for a scalar."""
 
     span: Span
     fields: dict[str, tuple[Span, SpanTree]] | None = None
@@ -53,16 +53,16 @@ class SpanTree(NamedTuple):
 
 def path_at(root: SpanTree, line: int, column: int) -> Path | None:
     """The path at a position of a chunk, both numbers from 0; None before its first value. Costs the siblings along the path."""
-    at, place, path = (line, column), root, list[str | int]()
+    at, spans, path = (line, column), root, list[str | int]()
     if _begin(root.span) > at:
         return None
     while True:
-        steps: list[tuple[str | int, Span, SpanTree]] = [(key, *field) for key, field in (place.fields or {}).items()]
-        steps += [(index, item.span, item) for index, item in enumerate(place.items or ())]
+        steps: list[tuple[str | int, Span, SpanTree]] = [(key, *field) for key, field in (spans.fields or {}).items()]
+        steps += [(index, item.span, item) for index, item in enumerate(spans.items or ())]
         before = [step for step in steps if _begin(step[1]) <= at]
         if not before:
             return tuple(path)
-        step, span, place = max(before, key=lambda candidate: _begin(candidate[1]))
+        step, span, spans = max(before, key=lambda candidate: _begin(candidate[1]))
         path.append(step)
         if isinstance(step, str) and at <= (span.end.line, span.end.column):
             return tuple(path)
@@ -73,20 +73,20 @@ def _begin(span: Span) -> tuple[int, int]:
 
 
 def deepest(root: SpanTree, path: Path) -> tuple[SpanTree, Span, bool]:
-    """The deepest existing part of a path: its place, its key's span (a list item's own), and whether it is the whole path."""
-    place, span = root, root.span
+    """The deepest existing part of a path: its spans, its key's span (a list item's own), and whether it is the whole path."""
+    spans, span = root, root.span
     for step in path:
         if isinstance(step, int):
-            if place.items is None or not 0 <= step < len(place.items):
-                return place, span, False
-            place = place.items[step]
-            span = place.span
+            if spans.items is None or not 0 <= step < len(spans.items):
+                return spans, span, False
+            spans = spans.items[step]
+            span = spans.span
         else:
-            field = None if place.fields is None else place.fields.get(step)
+            field = None if spans.fields is None else spans.fields.get(step)
             if field is None:
-                return place, span, False
-            span, place = field
-    return place, span, True
+                return spans, span, False
+            span, spans = field
+    return spans, span, True
 
 
 def begin_of(span: Span, offset: int) -> Position:

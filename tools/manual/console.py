@@ -79,14 +79,14 @@ class Terminal:
         both = io.BytesIO()
         out, err = (io.TextIOWrapper(both, encoding="utf-8", write_through=True) for _ in range(2))
         streams = patch.multiple(sys, stdin=io.TextIOWrapper(io.BytesIO()), stdout=out, stderr=err)
-        with contextlib.chdir(self._folder), patch.dict(os.environ, _kept(self._changes), clear=True), streams:
+        with contextlib.chdir(self._folder), patch.dict(os.environ, _session_environment(self._changes), clear=True), streams:
             return main(words), both.getvalue().decode()
 
     def _shell(self, line: str) -> tuple[int, str]:
         done = subprocess.run(  # noqa: S603 - the lines are those of pages of this repository
             ["/bin/bash", "-o", "pipefail", "-c", line],
             cwd=self._folder,
-            env=_kept(self._changes),
+            env=_session_environment(self._changes),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
@@ -103,7 +103,7 @@ def terminal() -> Iterator[Terminal]:
         yield Terminal(Path(folder).resolve(), Path(programs))
 
 
-def _kept(changes: dict[str, str]) -> dict[str, str]:
+def _session_environment(changes: dict[str, str]) -> dict[str, str]:
     return {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ} | changes
 
 
@@ -141,7 +141,7 @@ def _lines(text: str, parts: Mapping[str, Callable[[], str]], fresh: Callable[[]
         elif what == "file":
             target = name
         elif what == "made":
-            yield from _made(name, lines, parts)
+            yield from _expand(name, lines, parts)
         elif fence := _FENCE.fullmatch(line):
             block = [*_until(lines, fence[1], line)]
             yield from _run(block[:-1], session, fence[1]) if fence[2] == _CONSOLE else block[:-1]
@@ -151,7 +151,7 @@ def _lines(text: str, parts: Mapping[str, Callable[[], str]], fresh: Callable[[]
                 target = ""
 
 
-def _made(name: str, lines: Iterator[str], parts: Mapping[str, Callable[[], str]]) -> Iterator[str]:
+def _expand(name: str, lines: Iterator[str], parts: Mapping[str, Callable[[], str]]) -> Iterator[str]:
     if name not in parts:
         raise PageError(f"<!-- made: {name} -->: no generator has that name")
     *_, end = _until(lines, _END, f"<!-- made: {name} -->")

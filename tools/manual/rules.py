@@ -154,7 +154,7 @@ def _page(name: str) -> str:
 
 
 def _of_rule(rule: Rule, page: dict[str, Any]) -> Iterator[str]:
-    looks = "<br>".join(_place(place) for place in page["looksAt"])
+    looks = "<br>".join(_format_location(location) for location in page["looksAt"])
     lines = ["| | |", "| --- | --- |", f"| looks at | {looks} |"]
     lines.append(f"| operations | {', '.join(word.lower() for word in page['operations'])} |")
     if page["facts"]:
@@ -172,9 +172,9 @@ def _of_rule(rule: Rule, page: dict[str, Any]) -> Iterator[str]:
         yield f"**Difference from the Go operator 1.2.** {text}. [All differences](../differences.md)."
 
 
-def _place(place: dict[str, Any]) -> str:
-    fields = " or ".join(f"several entries in `{field[:-2]}`" if field.endswith(">1") else f"`{field}`" for field in place["fields"])
-    return f"{place['kind']} `{place['path']}`{beside(place)}" + (f", with {fields}" if fields else "")
+def _format_location(location: dict[str, Any]) -> str:
+    fields = " or ".join(f"several entries in `{field[:-2]}`" if field.endswith(">1") else f"`{field}`" for field in location["fields"])
+    return f"{location['kind']} `{location['path']}`{beside(location)}" + (f", with {fields}" if fields else "")
 
 
 _ROLES: Final = (
@@ -182,7 +182,7 @@ _ROLES: Final = (
     "the webhook server does."
 )
 # check -> where else than in `check` it is made, and when it is a warning
-_MADE: Final = {
+_WHERE_ELSE: Final = {
     "unknown-field": "With `--validate=warn`, and for objects that are read from a cluster, what the API server finds is a warning.\n\n"
     f"{_ROLES}",
     "schema-mismatch": _ROLES,
@@ -194,7 +194,7 @@ _MADE: Final = {
 
 
 def _of_check(rule: Rule) -> Iterator[str]:
-    yield _MADE.get(rule.name, "The webhook server doesn't evaluate this rule: the API server, its schema or `check` finds it.")
+    yield _WHERE_ELSE.get(rule.name, "The webhook server doesn't evaluate this rule: the API server, its schema or `check` finds it.")
 
 
 def _examples(rule: Rule) -> Iterator[str]:

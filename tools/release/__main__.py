@@ -24,7 +24,7 @@ def main() -> int:
     try:
         source = read_source()
         with tempfile.TemporaryDirectory() as scratch:
-            made = _made(Path(scratch), source)
+            made = _build_files(Path(scratch), source)
             shutil.rmtree(DIST, ignore_errors=True)
             shutil.copytree(made, DIST)
     except ReleaseError as error:
@@ -35,7 +35,7 @@ def main() -> int:
     return 0
 
 
-def _made(scratch: Path, source: Source) -> Path:
+def _build_files(scratch: Path, source: Source) -> Path:
     """A folder with all files of the release."""
     exported, target, environment, root = (scratch / name for name in ("source", "release", "environment", "root"))
     for folder in (exported, target):

@@ -121,11 +121,11 @@ def _page(kind: str, version: str) -> str:
 
 def _section(kind: str, version: str, path: Steps) -> str:
     """One field: its path, and what `explain` prints about it, with links."""
-    place = describe_field(kind, version, path)
-    assert place is not None, path  # noqa: S101 - the path is of the schema
-    text = _RULE.sub(lambda match: f"- [`{match[1]}`](../rules/{match[1]}.md)", "\n\n".join(format_field(place)))
+    location = describe_field(kind, version, path)
+    assert location is not None, path  # noqa: S101 - the path is of the schema
+    text = _RULE.sub(lambda match: f"- [`{match[1]}`](../rules/{match[1]}.md)", "\n\n".join(format_field(location)))
     text = _CODE.sub(lambda match: match[0] if match[0] != "<" else "&lt;", text)
-    other = place["other"]
+    other = location["other"]
     # else the other field is within one of Kubernetes' types
     if other and (there := address(tuple(other["path"].split(".")))) in _addresses(kind, other["version"]):
         beside = f"In {other['version']}: "

@@ -131,9 +131,9 @@ def as_text(facts: Mapping[str, Any]) -> str:
     lines += [f"{key}: {facts[key]}" for key in ("mode", "phase", "next", "clockSkewSeconds")]
     lines += [f"{each['reason']}: {each['text']}" for each in facts["reports"]]
     if facts["certificate"]:
-        lines += _told("certificate", facts["certificate"])
+        lines += _describe_certificate("certificate", facts["certificate"])
     for authority in facts["authorities"]:
-        lines += _told("authority", authority)
+        lines += _describe_certificate("authority", authority)
     for each in facts["objects"]:
         lines.append(f"{each['kind']} {each['name']}: {each['stance']}, {'trusts us' if each['inSync'] else 'does not show the bundle'}")
     for each in facts["endpoints"] or ():
@@ -143,7 +143,7 @@ def as_text(facts: Mapping[str, Any]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _told(what: str, certificate: Mapping[str, Any]) -> list[str]:
+def _describe_certificate(what: str, certificate: Mapping[str, Any]) -> list[str]:
     names = f" for {', '.join(certificate['names'])}" if certificate["names"] else ""
     return [
         f"{what}: {certificate['subject']}{names}, until {certificate['notAfter']}, {certificate['keyKind']}, "

@@ -116,7 +116,7 @@ def load(file: str, *, missing: bool = False) -> list[BaselineEntry]:
         raise UsageError(f"{_FLAG} {file}: must be a baseline, an object with format and findings")
     if data.get("format") != FORMAT:
         raise UsageError(f"{_FLAG} {file}: format must be {FORMAT}, got {json.dumps(data.get('format'))[:80]}")
-    return [_entry(row, f"{_FLAG} {file}: findings[{index}]") for index, row in enumerate(data["findings"])]
+    return [_parse_entry(row, f"{_FLAG} {file}: findings[{index}]") for index, row in enumerate(data["findings"])]
 
 
 def apply_baseline(
@@ -128,7 +128,7 @@ def apply_baseline(
     """
     known = {entry.fingerprint: entry for entry in entries}
     named = [(name, finding) for name, finding, by in name_findings(result) if by is None]
-    current = {name: _made(name, finding, known.get(name)) for name, finding in named if finding.level != FAULT}
+    current = {name: _make_entry(name, finding, known.get(name)) for name, finding in named if finding.level != FAULT}
     new = [entry for name, entry in current.items() if name not in known] if learn else []
     passing = current if learn else {name: entry for name, entry in current.items() if name in known}
     hidden = {id(finding): passing[name] for name, finding in named if name in passing}
@@ -160,7 +160,7 @@ def write(file: str, entries: list[BaselineEntry]) -> None:
     replace_file(file, text + "\n")
 
 
-def _made(name: str, finding: LocatedFinding, before: BaselineEntry | None) -> BaselineEntry:
+def _make_entry(name: str, finding: LocatedFinding, before: BaselineEntry | None) -> BaselineEntry:
     identity = finding.identity or ("", "", "")
     reason = before.reason if before else ""
     return BaselineEntry(name, finding.source.name, *identity, finding.path, finding.rule, finding.code, finding.message, reason)
@@ -182,7 +182,7 @@ def _outdated(entries: list[BaselineEntry], result: CheckResult, coverage: RuleC
             yield entry
 
 
-def _entry(data: Any, place: str) -> BaselineEntry:
+def _parse_entry(data: Any, place: str) -> BaselineEntry:
     if not isinstance(data, dict) or not isinstance(data.get("fingerprint"), str):
         raise UsageError(f"{place} must be an object with a fingerprint")
     for word in BaselineEntry._fields:

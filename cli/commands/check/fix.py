@@ -97,13 +97,13 @@ def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:
     if not any(rest.values()):
         return named.text
     if all(edit.what == SET and not isinstance(edit.value, (dict, list)) for some in rest.values() for edit in some):
-        placed = _in_place(named, rest, wanted)
+        placed = _replace_values(named, rest, wanted)
         if placed is not None:
             return placed
     return replace_objects(named.name, named.text, wanted, expands=False).text
 
 
-def _in_place(source: Source, edits: dict[int, list[Edit]], wanted: list[Any]) -> str | None:
+def _replace_values(source: Source, edits: dict[int, list[Edit]], wanted: list[Any]) -> str | None:
     """The text with new values over the old ones, and over an anchor's where aliases share it; None where it then says anything else."""
     documents = [document for document in read_text(source) if isinstance(document, Document)]
     ours = [manifest.document for manifest in find_manifests(documents)]
@@ -119,11 +119,11 @@ def _in_place(source: Source, edits: dict[int, list[Edit]], wanted: list[Any]) -
                 spots[first, last] = anchor + (emit_double_quoted(edit.value) if word else emit_flow_scalar(edit.value, old))
     text = _spliced(source.text, spots)
     swaps = {id(document.data): new for document, new in zip(ours, wanted, strict=True) if new is not None}
-    after = [_kept(content) for content in read_data(Source(source.name, text))]
-    return text if is_same_json([_kept(replace_in_document(document.data, swaps)) for document in documents], after) else None
+    after = [_meaningful_fields(content) for content in read_data(Source(source.name, text))]
+    return text if is_same_json([_meaningful_fields(replace_in_document(document.data, swaps)) for document in documents], after) else None
 
 
-def _kept(data: Any) -> Any:
+def _meaningful_fields(data: Any) -> Any:
     """What an API server looks at: anchors are often gathered below a field of no meaning."""
     return {name: value for name, value in data.items() if name in _FIELDS} if isinstance(data, dict) else data
 

@@ -73,40 +73,40 @@ def _find_placeholders(manifest: Manifest) -> list[_Open]:
     document = manifest.document
     opened: dict[Position, _Open] = {}
     root = _FieldContext((), whole_schema(manifest.identity.kind, manifest.version) if manifest.known else None, sure=True)
-    for place, text, key in _texts(document.data, root):
-        texts, sure = _placeholders(text, place)
+    for field, text, key in _texts(document.data, root):
+        texts, sure = _placeholders(text, field)
         if texts:
-            position = document.position(place.path) if key else document.value_position(place.path)
-            name = shorten(format_path(place.path), MAX_TEXT_CHARACTERS)
-            opened.setdefault(position, _Open(place.path, name, texts, position, _likely(text, texts, place, key=key), key, sure))
+            position = document.position(field.path) if key else document.value_position(field.path)
+            name = shorten(format_path(field.path), MAX_TEXT_CHARACTERS)
+            opened.setdefault(position, _Open(field.path, name, texts, position, _likely(text, texts, field, key=key), key, sure))
     return [*opened.values()]
 
 
-def _texts(value: Any, place: _FieldContext) -> Iterator[tuple[_FieldContext, str, bool]]:
+def _texts(value: Any, field: _FieldContext) -> Iterator[tuple[_FieldContext, str, bool]]:
     if isinstance(value, str):
-        yield place, value, False
+        yield field, value, False
     elif isinstance(value, dict):
         for name, inner in value.items():
-            below = place.below(name)
+            below = field.below(name)
             yield below, name, True
             yield from _texts(inner, below)
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from _texts(inner, place.below(index))
+            yield from _texts(inner, field.below(index))
 
 
-def _placeholders(text: str, place: _FieldContext) -> tuple[tuple[str, ...], bool]:
+def _placeholders(text: str, field: _FieldContext) -> tuple[tuple[str, ...], bool]:
     """The placeholders in a text; those inside longer texts only where a schema knows the field."""
     if "$" not in text and "<" not in text and "{{" not in text:
         return (), False
     if _WHOLE.fullmatch(text):
-        return (text,), place.sure and not text.startswith("$(")
-    known = place.node is not None or place.path[0] == "metadata"
-    return (tuple(dict.fromkeys(_INSIDE.findall(text))), place.sure) if known else ((), False)
+        return (text,), field.sure and not text.startswith("$(")
+    known = field.node is not None or field.path[0] == "metadata"
+    return (tuple(dict.fromkeys(_INSIDE.findall(text))), field.sure) if known else ((), False)
 
 
-def _likely(text: str, texts: tuple[str, ...], place: _FieldContext, *, key: bool) -> Any:
-    node = resolve(place.node or {})
+def _likely(text: str, texts: tuple[str, ...], field: _FieldContext, *, key: bool) -> Any:
+    node = resolve(field.node or {})
     if not key and texts == (text,):
         if enum := node.get("enum"):
             return enum[0]
@@ -115,7 +115,7 @@ def _likely(text: str, texts: tuple[str, ...], place: _FieldContext, *, key: boo
         if (kind := node.get("type")) in _LIKELY:
             return copy.copy(_LIKELY[kind])
     filled = _INSIDE.sub("x", re.sub(rf":(?:{_INSIDE.pattern})$", f":{_VERSION}", text))
-    return f"{filled}:{_VERSION}" if place.path[-1] == "image" and ":" not in filled else filled
+    return f"{filled}:{_VERSION}" if field.path[-1] == "image" and ":" not in filled else filled
 
 
 def check_unfilled(manifest: Manifest, operation: str, old: Fields | None, settings: ValidationSettings) -> ValidationOutcome:

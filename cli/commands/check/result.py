@@ -122,7 +122,7 @@ def find_duplicates(checked: Sequence[CheckedObject]) -> Iterator[LocatedFinding
     for obj in checked:
         if obj.name is None or obj.operation == DELETE:
             continue
-        places = _places(obj)
+        places = _collision_keys(obj)
         before = next((seen[place] for place in places if place in seen), None)
         if before is not None:
             where = f"{before.source.name}:{before.line}"
@@ -132,7 +132,7 @@ def find_duplicates(checked: Sequence[CheckedObject]) -> Iterator[LocatedFinding
             seen.setdefault(place, obj)
 
 
-def _places(obj: CheckedObject) -> list[tuple[object, ...]]:
+def _collision_keys(obj: CheckedObject) -> list[tuple[object, ...]]:
     """The places where an object would collide with another of its name."""
     name, identity = obj.source.name, obj.identity
     if name.startswith(("kustomize:", "cluster:")):  # no files; each holds what one place applies

@@ -64,7 +64,7 @@ class CheckRun:
         self.old = old
         self.answering = answering
         self.lenient = lenient
-        self._found = empty_result()  # in the order in which files are checked
+        self._result = empty_result()  # in the order in which files are checked
         self._others = 0
 
     def through(self, files: Sequence[Item], stdin_name: str, *, tell: bool = False) -> CheckResult:
@@ -73,14 +73,14 @@ class CheckRun:
             import orjson  # noqa: F401 - where it is loaded, conversion compares by it
 
         def take_all(start: int, share: Sequence[Item]) -> tuple[CheckResult, int]:
-            self._found, self._others = empty_result(), 0
+            self._result, self._others = empty_result(), 0
             for number, file in enumerate(share, 1):
                 if tell:
                     write_stderr(f"reading {escape_unprintable(file if isinstance(file, str) else file.name)}")
                 self.take(file, stdin_name)
-                done[start], findings[start] = number, len(self._found.findings)
+                done[start], findings[start] = number, len(self._result.findings)
                 progress.tick()
-            return self._found, self._others
+            return self._result, self._others
 
         alone = self.old is None and self.settings.user_rules is None and not tell
         shared = alone and len(files) >= 2 * MIN_FILES_FOR_ORJSON
@@ -93,7 +93,7 @@ class CheckRun:
             from .processes import in_shares
 
             shares = in_shares(take_all, files, MIN_FILES_FOR_ORJSON, progress.tick)
-        self._found, self._others = join_results([part for part, _ in shares]), sum(others for _, others in shares)
+        self._result, self._others = join_results([part for part, _ in shares]), sum(others for _, others in shares)
         return self.result()
 
     def take(self, file: Item, stdin_name: str) -> None:
@@ -103,12 +103,12 @@ class CheckRun:
             with limit_cpu(name):
                 self._take(file, stdin_name)
         except InputError as error:
-            self._found.unreadable.append(error)
+            self._result.unreadable.append(error)
 
     def _take(self, file: Item, stdin_name: str) -> None:
         findings: list[LocatedFinding] = []
         source: Source | None = None
-        result = self._found
+        result = self._result
         number = 0
         noted, checked = len(result.not_evaluated), len(result.checked)
         for document in read_documents(file, stdin_name, lenient=self.lenient):
@@ -134,42 +134,42 @@ class CheckRun:
 
     def result(self) -> CheckResult:
         """Everything, sorted; asked for once, when all files are done."""
-        for finding in find_duplicates(sort_result(self._found).checked):
+        for finding in find_duplicates(sort_result(self._result).checked):
             reason = reason_for(finding)
             if not reason:
                 self._weigh([finding])
             elif self.choice.takes(finding.rule, finding.code):
-                self._found.suppressed.append(SuppressedFinding(finding, COMMENT, reason))
-        return sort_result(self._found._replace(others=self._others))
+                self._result.suppressed.append(SuppressedFinding(finding, COMMENT, reason))
+        return sort_result(self._result._replace(others=self._others))
 
     def _weigh(self, findings: list[LocatedFinding]) -> None:
         """Keep findings that flags and project select, at the project's level; internal errors are always kept."""
         choice = self.choice
         for finding in findings:
             if finding.level == FAULT or choice.takes(finding.rule, finding.code):
-                self._found.findings.append(choice.weighed(finding))
+                self._result.findings.append(choice.weighed(finding))
             elif choice.asks(finding.rule, finding.code):
-                self._found.suppressed.append(SuppressedFinding(finding, PROJECT, choice.why_off(finding.rule)))
+                self._result.suppressed.append(SuppressedFinding(finding, PROJECT, choice.why_off(finding.rule)))
 
     def _object(self, manifest: Manifest, written: Identity) -> list[LocatedFinding]:
         past = self._past(manifest, written)
         if isinstance(past, InputError):
-            self._found.unreadable.append(past)
+            self._result.unreadable.append(past)
             return []
         operation = UPDATE if past.object is not None else _OPERATIONS[self.operation]
         source, line = manifest.document.source, manifest.document.position(()).line
         name = manifest.document.value_position(_NAME) if isinstance(lookup(manifest.data, _NAME), str) else None
-        self._found.checked.append(CheckedObject(source, line, manifest.identity, operation, name))
+        self._result.checked.append(CheckedObject(source, line, manifest.identity, operation, name))
         if past.applied is not None:
             manifest.document.data = past.applied
         settings = self.settings._replace(server_side=past.server_side, in_cluster=past.in_cluster)
         if self.answering:
             from ...validation.server_response import simulate_server
 
-            self._found.answers.append(simulate_server(manifest, operation, past.object, settings))
+            self._result.answers.append(simulate_server(manifest, operation, past.object, settings))
         outcome = _checked(manifest, operation, past.object, settings)
         unsure = [NotEvaluated("updates", "", source, line, manifest.identity, past.why, "")] if past.why else []
-        self._found.not_evaluated.extend(note for note in (*unsure, *outcome.not_evaluated) if self.choice.takes(note.rule, note.code))
+        self._result.not_evaluated.extend(note for note in (*unsure, *outcome.not_evaluated) if self.choice.takes(note.rule, note.code))
         staying = _staying(manifest, past.moved) if past.moved is not None else []
         return outcome.findings + staying
 

@@ -58,19 +58,19 @@ def _without_field(kind: str, old: Fields, new: Fields, version: str) -> Iterato
     names = _components(new)
     for left, right, _ in field_rows(KINDS[kind]):
         pattern = "" if left and right else right if version == ALPHA else left
-        for path in _found(old, tuple(pattern.replace(_EACH, f".{_EACH}").split("."))) if pattern.startswith("spec.") else ():
+        for path in _match_paths(old, tuple(pattern.replace(_EACH, f".{_EACH}").split("."))) if pattern.startswith("spec.") else ():
             if (path[1] != "services" or path[2] in names) and not _by_default(old, path):
                 reason = f"{version} has no field for it, so the annotation {annotation_keys(KINDS[kind])[0]} keeps it"
                 yield RetainedField(path, f"stays in the cluster after the move to {version}: {reason}")
 
 
-def _found(value: Any, pattern: tuple[str, ...], path: Path = ()) -> Iterator[Path]:
+def _match_paths(value: Any, pattern: tuple[str, ...], path: Path = ()) -> Iterator[Path]:
     if not pattern:
         yield path
     elif type(value) is dict:
         for name in value if pattern[0] == _EACH else (pattern[0],):
             if value.get(name) is not None:
-                yield from _found(value[name], pattern[1:], (*path, Key(name) if pattern[0] == _EACH else name))
+                yield from _match_paths(value[name], pattern[1:], (*path, Key(name) if pattern[0] == _EACH else name))
 
 
 def _by_default(obj: Fields, path: Path) -> bool:

@@ -193,11 +193,15 @@ def _objects(outcomes: Sequence[DefaultedText]) -> Iterator[DefaultedObject]:
 def _line(obj: DefaultedObject, edit: NamedEdit) -> str:
     line, column, _ = obj.manifest.document.position(edit.path)
     name, field = obj.manifest.document.source.name, shorten(format_path(edit.path), 2_000)
-    becomes = f"set to {_shown(edit.after)}" if edit.before is None else f"{_shown(edit.before)} becomes {_shown(edit.after)}"
+    becomes = (
+        f"set to {_format_value(edit.after)}"
+        if edit.before is None
+        else f"{_format_value(edit.before)} becomes {_format_value(edit.after)}"
+    )
     return escape_unprintable(f"{name}:{line}:{column} {edit.rule} ({edit.code}): {obj.manifest.identity}: {field}: {becomes}")
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return shorten(json.dumps(value, ensure_ascii=False, default=str), _MAX_VALUE_CHARACTERS)
 
 

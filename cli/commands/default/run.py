@@ -113,7 +113,7 @@ def name_edits(done: Defaulted) -> list[NamedEdit]:
 
 
 def _named(edit: Edit, done: Defaulted, result: Fields, translation: Translation | None) -> Iterator[NamedEdit]:
-    place = _place(edit, result, translation)
+    place = _author_path(edit, result, translation)
     if place is not None:
         yield _edit(edit, done.review.object, place, edit.value)
         return
@@ -129,7 +129,7 @@ def _edit(edit: Edit, obj: Fields, path: Path, value: Any) -> NamedEdit:
     return NamedEdit(edit.rule.name, edit.rule.code, path, None if before is MISSING else before, value)
 
 
-def _place(edit: Edit, result: Fields, translation: Translation | None) -> Path | None:
+def _author_path(edit: Edit, result: Fields, translation: Translation | None) -> Path | None:
     """Translate a field to the author's version; None where it isn't one field or holds another value there."""
     if translation is None:
         return edit.path

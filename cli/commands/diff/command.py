@@ -178,8 +178,8 @@ def _object(compared: ObjectComparison) -> dict[str, Any]:
     return {
         "object": compared.pair.identity._asdict(),
         "what": compared.what,
-        "old": _found(compared.pair.old),
-        "new": _found(compared.pair.new),
+        "old": _describe_manifest(compared.pair.old),
+        "new": _describe_manifest(compared.pair.new),
         "version": compared.version,
         "differences": [_difference(difference) for difference in compared.differences],
         "spelling": [_difference(difference) for difference in compared.spelling],
@@ -191,7 +191,7 @@ def _object(compared: ObjectComparison) -> dict[str, Any]:
     }
 
 
-def _found(manifest: Manifest | None) -> dict[str, Any] | None:
+def _describe_manifest(manifest: Manifest | None) -> dict[str, Any] | None:
     if manifest is None:
         return None
     return {"file": manifest.document.source.name, "line": manifest.document.position(()).line, "version": manifest.version}

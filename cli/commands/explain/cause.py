@@ -104,14 +104,14 @@ def _has(text: str, pieces: tuple[str, ...]) -> bool:
     return True
 
 
-class Sentence(NamedTuple):
-    """The message of a CEL rule of a definition, and the places of the rule."""
+class RuleMessage(NamedTuple):
+    """The message of a CEL rule of a definition, and the locations of the rule."""
 
     text: str
-    places: tuple[tuple[str, str, Steps], ...]  # kind, version, path with `*` for keys and indices
+    locations: tuple[tuple[str, str, Steps], ...]  # kind, version, path with `*` for keys and indices
 
 
-def find_sentence(cause: Cause) -> Sentence | None:
+def find_sentence(cause: Cause) -> RuleMessage | None:
     """The longest message of a definition's rule in a cause, else the one at its field that is most like it; None for another cause."""
     longest = max(
         (sentence for sentence in sentences() if sentence.text in cause.text), key=lambda sentence: len(sentence.text), default=None
@@ -120,7 +120,11 @@ def find_sentence(cause: Cause) -> Sentence | None:
     if other is None:
         return longest
     words = _words(other[1])
-    near = [(_likeness(words, sentence), sentence) for sentence in sentences() if any(_is_at(cause, *place) for place in sentence.places)]
+    near = [
+        (_likeness(words, sentence), sentence)
+        for sentence in sentences()
+        if any(_is_at(cause, *location) for location in sentence.locations)
+    ]
     return max((pair for pair in near if pair[0] > 0), key=lambda pair: pair[0], default=(0, None))[1]
 
 
@@ -132,7 +136,7 @@ def _is_step(wanted: str, step: str) -> bool:
     return wanted in (WILD, step)
 
 
-def _likeness(words: frozenset[str], sentence: Sentence) -> float:
+def _likeness(words: frozenset[str], sentence: RuleMessage) -> float:
     """The share of the words of two sentences that both have."""
     own = _words(sentence.text)
     return len(words & own) / len(words | own)
@@ -143,12 +147,12 @@ def _words(text: str) -> frozenset[str]:
 
 
 @cache
-def sentences() -> tuple[Sentence, ...]:
+def sentences() -> tuple[RuleMessage, ...]:
     """Every message of a CEL rule in any line's definitions."""
     by_text: dict[str, dict[tuple[str, str, Steps], None]] = {}
-    for place, text in _stated():
-        by_text.setdefault(text, {})[place] = None
-    return tuple(Sentence(text, tuple(places)) for text, places in by_text.items())
+    for location, text in _stated():
+        by_text.setdefault(text, {})[location] = None
+    return tuple(RuleMessage(text, tuple(places)) for text, places in by_text.items())
 
 
 def _stated() -> Iterator[tuple[tuple[str, str, Steps], str]]:

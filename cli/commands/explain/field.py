@@ -43,7 +43,7 @@ def find(word: str) -> Page | None:
     path = steps if named is None else steps[1:]
     if not path or not all(steps):
         return None
-    places = [place for kind, version in _versions(named) if (place := describe_field(kind, version, path)) is not None]
+    places = [location for kind, version in _versions(named) if (location := describe_field(kind, version, path)) is not None]
     return {"field": word.strip(), "places": places} if places else None
 
 
@@ -56,7 +56,7 @@ def correct_path(word: str) -> str | None:
     lead, path = (steps[:1], steps[1:]) if kind else ((), steps)
     for at in _versions(kind):
         schema = whole_schema(*at)
-        places = [place for count in range(len(path)) if (place := walk(schema, path[:count])) is not None]
+        places = [location for count in range(len(path)) if (location := walk(schema, path[:count])) is not None]
         known = len(places) - 1  # steps that the kind has
         name = nearest(path[known], places[known][0].get("properties") or {})
         right = (*path[:known], name or "", *path[known + 1 :])
@@ -81,8 +81,8 @@ def describe_field(kind: str, version: str, steps: Steps) -> Page | None:
     if other is not None and other["exact"]:
         # rules read one version, and judge what people write in either
         at[f"{kind}/{other['version']}"] = tuple(other["path"].split("."))
-    read = [rule for rule in list_rules() if any(_reads(rule, *place) for place in at.items())]
-    filling = [rule for rule in read if any(fills(rule, place) for read_as, place in at.items() if read_as in rule.where)]
+    read = [rule for rule in list_rules() if any(_reads(rule, *location) for location in at.items())]
+    filling = [rule for rule in read if any(fills(rule, location) for read_as, location in at.items() if read_as in rule.where)]
     judging = [rule for rule in read if not rule.is_default]
     return {
         "kind": f"{kind}/{version}",
@@ -187,31 +187,31 @@ def summarize_rules(rules: Iterable[Rule]) -> list[dict[str, str]]:
 
 def markdown(page: Page) -> str:
     """The page for people."""
-    return "\n\n".join([f"# {page['field']}", *(_field_text(place) for place in page["places"])]) + "\n"
+    return "\n\n".join([f"# {page['field']}", *(_field_text(location) for location in page["places"])]) + "\n"
 
 
-def _field_text(place: Page) -> str:
-    parts = [f"## {place['kind']} `{place['path']}`", *format_field(place)]
-    more = sum(rule["rule"] not in place["filledBy"] for rule in place["rules"]) - _MAX_RULES
+def _field_text(location: Page) -> str:
+    parts = [f"## {location['kind']} `{location['path']}`", *format_field(location)]
+    more = sum(rule["rule"] not in location["filledBy"] for rule in location["rules"]) - _MAX_RULES
     return "\n\n".join([*parts, f"{more} more rules do; add `-o json` to list all."] if more > 0 else parts)
 
 
-def format_field(place: Page) -> list[str]:
+def format_field(location: Page) -> list[str]:
     """The paragraphs about a field: type, meaning, values, the other version, and the rules that are nearest to it."""
-    facts = _value_texts(place)
-    if place["fields"]:
-        facts.append("fields " + ", ".join(f"`{name}`" for name in place["fields"]))
+    facts = _value_texts(location)
+    if location["fields"]:
+        facts.append("fields " + ", ".join(f"`{name}`" for name in location["fields"]))
     lines: dict[str, list[str]] = {}
-    for entry in place["byLine"]:
+    for entry in location["byLine"]:
         lines.setdefault("; ".join(_value_texts(entry)) or "any value", []).append(entry["line"])
-    filling = [rule for rule in place["rules"] if rule["rule"] in place["filledBy"]]
-    judging = [rule for rule in place["rules"] if rule not in filling]
+    filling = [rule for rule in location["rules"] if rule["rule"] in location["filledBy"]]
+    judging = [rule for rule in location["rules"] if rule not in filling]
     parts = (
-        f"Type {place['type']}. {place['description']}".rstrip(),
+        f"Type {location['type']}. {location['description']}".rstrip(),
         _sentence(facts),
         " ".join(f"In operator release {list_releases(having)}: {text}." for text, having in lines.items()),
-        _other(place["other"]),
-        format_list("Rules of the schema:", place["schemaRules"]),
+        _other(location["other"]),
+        format_list("Rules of the schema:", location["schemaRules"]),
         format_list("Defaults that may fill it in:", format_rules(filling)),
         format_list("Rules that check this field or the block around it:", format_rules(judging[:_MAX_RULES])),
     )
@@ -270,8 +270,8 @@ def find_other_version(kind: str, version: str, path: tuple[str, ...], keyed: tu
     if not other or kind not in KINDS or path[0] in _HEADS:
         return None
     steps: Path = tuple((Key(_NAME) if key else 0) if step == WILD else step for step, key in zip(path, keyed, strict=True))
-    place = translate_path(KINDS[kind], steps, _example(steps), other, {})
-    return {"version": other, "path": _shown(place.path), "exact": place.exact, "how": _how(kind, version, path)}
+    location = translate_path(KINDS[kind], steps, _example(steps), other, {})
+    return {"version": other, "path": _format_path(location.path), "exact": location.exact, "how": _how(kind, version, path)}
 
 
 def _example(steps: Path) -> Any:
@@ -285,7 +285,7 @@ def _example(steps: Path) -> Any:
     return made
 
 
-def _shown(path: Path) -> str:
+def _format_path(path: Path) -> str:
     """A path with `*` for names and indices; a container keeps its name, and keys with dots are in brackets."""
     text = ""
     for step in path:

@@ -12,13 +12,13 @@ from ....policies.rule import Rule
 from ...project.keys import USER
 from ...yaml.load import load_documents
 from . import field, rule
-from .cause import Cause, Sentence, find_operator_rules, find_sentence, split_causes, split_refusals
+from .cause import Cause, RuleMessage, find_operator_rules, find_sentence, split_causes, split_refusals
 from .field import Page
 from .sentence import find_rules_by_text
 
 _FIELDS: Final = 3  # that are pointed out
 _MAX_MESSAGE_CHARACTERS: Final = 20_000  # a message, not a log
-_MAX_PLACES: Final = 4  # places of one sentence; several kinds share a block
+_MAX_LOCATIONS: Final = 4  # locations of one sentence; several kinds share a block
 _MAX_STEPS: Final = 40  # of a path; every field has fewer
 _UNKNOWN: Final = re.compile(r'unknown field "(?P<create>[^"]+)"|\.(?P<apply>spec\S*): field not declared')
 _POLICY: Final = re.compile(rf"ValidatingAdmissionPolicy '(?P<cluster>[^']+)'|\[{USER}(?P<server>[a-z0-9.-]+)\]")
@@ -163,11 +163,11 @@ def _field_page(cause: Cause) -> Page | None:
     return next((page for end in ends if (page := field.find(kind + ".".join(steps[:end]))) is not None), None)
 
 
-def _sentence_page(sentence: Sentence) -> Page:
+def _sentence_page(sentence: RuleMessage) -> Page:
     """The page of a rule of the definitions."""
-    places = [f"{kind}/{version} `{'.'.join(path) or '.'}`" for kind, version, path in sentence.places]
-    shown = ", ".join(places[:_MAX_PLACES])
-    more = f" and {len(places) - _MAX_PLACES} more" if len(places) > _MAX_PLACES else ""
+    places = [f"{kind}/{version} `{'.'.join(path) or '.'}`" for kind, version, path in sentence.locations]
+    shown = ", ".join(places[:_MAX_LOCATIONS])
+    more = f" and {len(places) - _MAX_LOCATIONS} more" if len(places) > _MAX_LOCATIONS else ""
     return {
         "message": CEL_RULE.name,
         "words": sentence.text,

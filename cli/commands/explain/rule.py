@@ -55,24 +55,24 @@ def page(rule: Rule) -> Page:
 def complete(page: Page, site: str = "") -> Page:
     """The page with the places in the kind's other version, for which reports have no time, and its address if the site has one."""
     address = rule_address(site, page["rule"])
-    places = [{**place, "other": _other(place)} for place in page["looksAt"]]
+    places = [{**location, "other": _other(location)} for location in page["looksAt"]]
     return {**page, "looksAt": places, **({"address": address} if address else {})}
 
 
-def _other(place: Page) -> Page | None:
+def _other(location: Page) -> Page | None:
     from ....api.line import DEFAULT_LINE
     from ....api.schema import load_schema
     from .field import find_other_version, walk
 
-    kind, _, version = place["kind"].partition("/")
-    field = walk(load_schema(kind, version, DEFAULT_LINE), tuple(place["path"].split(".")))
+    kind, _, version = location["kind"].partition("/")
+    field = walk(load_schema(kind, version, DEFAULT_LINE), tuple(location["path"].split(".")))
     return None if field is None else find_other_version(kind, version, field[1], field[2])
 
 
-def beside(place: Page) -> str:
+def beside(location: Page) -> str:
     """The place in the other version, in brackets; empty where it is the same, or there is none."""
-    other = place.get("other")
-    return f" ({other['version']}: `{other['path']}`)" if other and other["exact"] and other["path"] != place["path"] else ""
+    other = location.get("other")
+    return f" ({other['version']}: `{other['path']}`)" if other and other["exact"] and other["path"] != location["path"] else ""
 
 
 def markdown(page: Page, *, examples: bool) -> str:
@@ -81,7 +81,7 @@ def markdown(page: Page, *, examples: bool) -> str:
     if page["fix"]:
         parts.append(f"**Fix.** {page['fix']}")
     if page["looksAt"]:
-        places = "; ".join(f"{place['kind']} `{place['path']}`{beside(place)}" for place in page["looksAt"])
+        places = "; ".join(f"{location['kind']} `{location['path']}`{beside(location)}" for location in page["looksAt"])
         facts = f" Needs the facts: {', '.join(page['facts'])}." if page["facts"] else ""
         parts.append(f"**Looks at.** {places}, on {', '.join(page['operations'])}.{facts}")
     if len(page["lines"]) < len(Line):

@@ -29,7 +29,7 @@ _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 def find_rules_by_text(sentence: str) -> list[Rule]:
     """The rules whose texts fill most of a sentence, the best ones only; empty when none is near enough, or too many are."""
     cause = read_cause(sentence)
-    scores = {rule: _score(rule, cause.path, cause.text) for rule in _asked(cause)}
+    scores = {rule: _score(rule, cause.path, cause.text) for rule in _candidate_rules(cause)}
     best = max(scores.values(), default=(0, 0))
     if best[0] < MIN_RULE_CHARACTERS:
         return []
@@ -37,7 +37,7 @@ def find_rules_by_text(sentence: str) -> list[Rule]:
     return [*reversed(rules.values())] if len(rules) <= _MAX_RULES else []
 
 
-def _asked(cause: Cause) -> list[Rule]:
+def _candidate_rules(cause: Cause) -> list[Rule]:
     """The rules of the kinds that a message names; all where it names none."""
     of = cause.kinds
     return [

@@ -104,7 +104,7 @@ def describe_at(name: str, text: str, context: CheckContext, line: int, column: 
     manifest, path = at
     kind = manifest.identity.kind
     page = field.find(kind + "".join("[*]" if isinstance(step, int) else f"[{step}]" for step in path))
-    places = [place for place in (page or {}).get("places", ()) if place["kind"] == f"{kind}/{manifest.version}"]
+    places = [location for location in (page or {}).get("places", ()) if location["kind"] == f"{kind}/{manifest.version}"]
     return field.markdown({"field": places[0]["path"], "places": places}) if places else ""
 
 

@@ -32,7 +32,7 @@ class Outage:
         self._hands = hands
         self.last_good = monotonic()  # when a request succeeded
         self.successes = 0
-        self._told = False
+        self._reported = False
 
     def begin(self) -> None:
         """Requests begin after a time without any."""
@@ -41,9 +41,9 @@ class Outage:
     def succeeded(self) -> None:
         """A request was answered as it should."""
         now = monotonic()
-        if self._told:
+        if self._reported:
             self._hands.say(f"going on after a pause of {now - self.last_good:.0f} s")
-        self.last_good, self._told = now, False
+        self.last_good, self._reported = now, False
         self.successes += 1
 
     async def wait(self, error: UnavailableError, backoff: Backoff) -> None:
@@ -51,8 +51,8 @@ class Outage:
         idle = monotonic() - self.last_good
         if idle > self._hands.options.patience:
             raise error
-        if idle > _TELL and not self._told:
-            self._told = True
+        if idle > _TELL and not self._reported:
+            self._reported = True
             self._hands.say(f"paused, and trying again for up to {self._hands.options.patience:.0f} s: {error.message}")
         await self._hands.sleep(backoff.next())
 

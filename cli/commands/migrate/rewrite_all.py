@@ -64,7 +64,7 @@ class RewritePass:
             for item in items:
                 self._hands.check()
                 await self._pace()
-                await self._one(item)
+                await self._rewrite(item)
                 self._on_done(self.counts)
 
     async def _pace(self) -> None:
@@ -74,7 +74,7 @@ class RewritePass:
             self._due = begin + 1 / rate
             await self._hands.sleep(begin - monotonic())
 
-    async def _one(self, item: Node) -> None:
+    async def _rewrite(self, item: Node) -> None:
         counts, before = self.counts, item["metadata"]
         try:
             before, now = await self._both(before)

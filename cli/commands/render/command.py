@@ -49,7 +49,7 @@ def run(options: Options) -> int:
         raise UsageError("--against prints what restarts, -d writes children: use one of them")
     # a configuration decides the line
     options = apply_project(options, (*(("line",) if options.config is None else ()), "facts"), options.paths)
-    request = _asked(options)
+    request = _make_request(options)
     files = find_files(options.paths, options.exclude)
     done = [render_file(file, request) for file in files]
     for line in (line for outcome in done for line in (*outcome.remarks, *outcome.notes)):
@@ -75,7 +75,7 @@ def run(options: Options) -> int:
     return worst_code(codes)
 
 
-def _asked(options: Options) -> RenderRequest:
+def _make_request(options: Options) -> RenderRequest:
     """How all objects are rendered; reports assumptions about the cluster. Raises: UsageError for facts or a configuration."""
     known = read_project_facts(options.facts, options.project)
     operator, assumed = choose_operator(known, options.config, lenient=options.lenient_config)

@@ -121,7 +121,7 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[str]:
             yield f"{path}: another order"
     elif old != new:
         hidden = ".env[" in path or path.endswith(".env")
-        change = "changes" if hidden else f"{_shown(old)} becomes {_shown(new)}"
+        change = "changes" if hidden else f"{_format_value(old)} becomes {_format_value(new)}"
         yield f"{path}: {'is new' if old is None else 'is gone' if new is None else change}"
 
 
@@ -140,7 +140,7 @@ def _by_name(items: list[Fields]) -> Fields:
     return by_name
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return shorten(json.dumps(value, ensure_ascii=False), _MAX_VALUE_CHARACTERS)
 
 

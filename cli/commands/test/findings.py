@@ -43,20 +43,20 @@ def judge(question: CaseRequest) -> CaseVerdict:
     if source.text.lstrip()[:1] in ("{", "[") and case.sort != ALLOW:
         return CaseVerdict(case, "must be written in block style YAML, since JSON has no comments for marks")
     try:
-        outcome = _found(source, question)
+        outcome = _check_source(source, question)
     except (InputError, UsageError) as error:
         return CaseVerdict(case, str(error).removeprefix("--old "))
     missing, surplus = _difference(_marks(source), outcome.findings, every=case.sort != ALLOW)
     refused = any(finding.level in (ERROR, FAULT) for finding in outcome.findings)
     failure = _failure(case.sort, missing, surplus, refused=refused)
-    lines = (*(_expected(mark, outcome) for mark in missing), *map(_seen, surplus))
+    lines = (*(_expected(mark, outcome) for mark in missing), *map(_describe_surplus, surplus))
     notes = tuple(dict.fromkeys(f"{note.rule} is not evaluated: {note.reason}" for note in outcome.not_evaluated))
     fault = any(finding.level == FAULT for finding in outcome.findings)
     update = _update(question) if failure and refused == (case.sort != ALLOW) and not fault else ()
     return CaseVerdict(case, failure, tuple(shorten(line, _MAX_LINE_CHARACTERS) for line in lines), notes, update, fault)
 
 
-def _found(source: Source, question: CaseRequest) -> ValidationOutcome:
+def _check_source(source: Source, question: CaseRequest) -> ValidationOutcome:
     """Raises: InputError, UsageError."""
     old = load_stored([question.case.old]) if question.case.old else None
     server = question.server
@@ -127,7 +127,7 @@ def _expected(mark: _Mark, outcome: ValidationOutcome) -> str:
     return f"- line {mark.line}: {mark.rule}{reason}"
 
 
-def _seen(finding: LocatedFinding) -> str:
+def _describe_surplus(finding: LocatedFinding) -> str:
     field = f"{finding.path}: " if finding.path else ""
     return f"+ line {finding.position.line}: {finding.rule} ({finding.level}): {field}{finding.message}"
 
@@ -137,7 +137,7 @@ def _update(question: CaseRequest) -> tuple[tuple[str, str], ...]:
     bare = _remove_marks(question.text)
     source = Source(question.case.file, bare)
     try:
-        findings = _found(source, question).findings
+        findings = _check_source(source, question).findings
         # all of a refused case; of an accepted one those that its marks named, at their current lines
         named = {mark.rule for mark in _marks(Source("", question.text))}
         every = question.case.sort != ALLOW

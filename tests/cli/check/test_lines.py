@@ -58,7 +58,7 @@ def test_a_server_without_a_line_has_that_of_files(tmp_path: Path) -> None:
     lines = []
     for name in ("facts.yaml", "told.yaml"):
         options = serve.Options(no_cluster=True, facts=str(tmp_path / name))
-        lines.append(facts_from(serve._told(options, OperatorConfiguration())).line)
+        lines.append(facts_from(serve._read_stated_facts(options, OperatorConfiguration())).line)
     assert [*lines, facts_from({}).line] == [DEFAULT_LINE, Line.V1_2, DEFAULT_LINE]
 
 

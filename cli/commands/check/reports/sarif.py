@@ -42,11 +42,11 @@ class _Log:
         self.result = result
         self.folder = folder
         self.rules: dict[str, tuple[int, str]] = {}  # the index and code of each
-        self.places: dict[str, Data] = {}
+        self.artifacts: dict[str, Data] = {}
 
     def whole(self, exit_code: int) -> Data:
         for obj in self.result.checked:
-            self._place(obj.source.name)
+            self._artifact(obj.source.name)
         # an internal error is no result, but counts among equal findings, as in a baseline
         results = [self._result(finding, by, name) for name, finding, by in name_findings(self.result) if finding.level != FAULT]
         invocation = self._invocation(exit_code)
@@ -55,8 +55,8 @@ class _Log:
             "tool": {"driver": {"name": "dynamo-webhooks", "version": installed_version(), "rules": rules}},
             "invocations": [invocation],
             "artifacts": [
-                {"location": {"uri": place["uri"], **({"description": {"text": "standard input"}} if name == STDIN else {})}}
-                for name, place in self.places.items()
+                {"location": {"uri": artifact["uri"], **({"description": {"text": "standard input"}} if name == STDIN else {})}}
+                for name, artifact in self.artifacts.items()
             ],
             "columnKind": "unicodeCodePoints",
             "newlineSequences": _LINE_ENDS,
@@ -89,12 +89,12 @@ class _Log:
         return {**location, "logicalLocations": logical}
 
     def _physical(self, name: str, region: Data | None) -> Data:
-        return {"physicalLocation": {"artifactLocation": self._place(name), **({"region": region} if region else {})}}
+        return {"physicalLocation": {"artifactLocation": self._artifact(name), **({"region": region} if region else {})}}
 
-    def _place(self, name: str) -> Data:
-        if name not in self.places:
-            self.places[name] = {"uri": uri(name, self.folder), "index": len(self.places)}
-        return self.places[name]
+    def _artifact(self, name: str) -> Data:
+        if name not in self.artifacts:
+            self.artifacts[name] = {"uri": uri(name, self.folder), "index": len(self.artifacts)}
+        return self.artifacts[name]
 
     def _index(self, rule: str, code: str) -> int:
         return self.rules.setdefault(rule, (len(self.rules), code))[0]

@@ -32,7 +32,7 @@ class Options(NamedTuple):
     """Flags and arguments."""
 
     kind: Annotated[tuple[str, ...], repeatable("only this kind (name, plural or short name); repeatable")] = ()
-    output: Annotated[str, flags.output("yaml", "json", text="format (default yaml); repeatable in JSON are one List")] = "yaml"
+    output: Annotated[str, flags.output("yaml", "json", text="format (default yaml); several in JSON are one List")] = "yaml"
     namespace: Annotated[str | None, option("namespace of the conversion Service (default dynamo-system)", "NS")] = None
     service: Annotated[str | None, option("name of the conversion Service (default dynamo-webhooks)", "NAME")] = None
     url: Annotated[str | None, option("conversion server outside the cluster, instead of a Service: https://HOST[:PORT][/convert]")] = None

@@ -93,7 +93,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[CheckContext]:
         asked.append(how)
         return Started()
 
-    monkeypatch.setattr("dynamo_webhooks.cli.commands.lsp.server.server", made)
+    monkeypatch.setattr("dynamo_webhooks.cli.commands.lsp.server.make_server", made)
     return asked
 
 

@@ -14,7 +14,7 @@ from ..console.escaping import encode_json
 from ..console.exits import OK
 from ..console.options import option
 from ..console.output import write_stderr, write_stdout
-from ..installation.configuration import Effective, Key, load_configuration
+from ..installation.configuration import EffectiveConfiguration, Key, load_configuration
 
 HELP = "print the effective configuration and the source of each value"
 
@@ -37,25 +37,25 @@ def run(options: Options) -> int:
     return OK
 
 
-def _values(effective: Effective) -> list[tuple[Key, Any]]:
+def _values(effective: EffectiveConfiguration) -> list[tuple[Key, Any]]:
     """Every value with its key, as a file for this operator would write it; passwords in URLs are left out."""
     dumped = dump(effective.configuration)
     values = ((key, lookup(dumped, key)) for key, _ in leaves() if has_key(effective.configuration.operator.version, key))
     return [(key, without_password(value) if isinstance(value, str) else value) for key, value in values]
 
 
-def _text(effective: Effective) -> str:
+def _text(effective: EffectiveConfiguration) -> str:
     rows = [(".".join(key), encode_json(value) if value is not None else "-", effective.origin(key)) for key, value in _values(effective)]
     widths = [min(max(len(row[column]) for row in rows), 48) for column in (0, 1)]
     return "".join(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {origin}\n" for name, value, origin in rows)
 
 
-def _json(effective: Effective) -> str:
+def _json(effective: EffectiveConfiguration) -> str:
     rows = [{"key": ".".join(key), "value": value, "from": effective.origin(key)} for key, value in _values(effective)]
     return encode_json({"values": rows}, orjson.OPT_INDENT_2) + "\n"
 
 
-def _yaml(effective: Effective) -> str:
+def _yaml(effective: EffectiveConfiguration) -> str:
     """A file that can be given to --config; a comment says what isn't a default."""
     lines: list[str] = []
     before: Key = ()

@@ -13,7 +13,7 @@ from ..daemon.options import DaemonOptions
 
 if TYPE_CHECKING:
     from ...certs.installation import Installation
-    from ..daemon.provisioner import Pace
+    from ..daemon.provisioner import ProvisionerTimings
 
 HELP: Final = "make and renew certificates, and write caBundles"
 
@@ -47,7 +47,7 @@ def run(options: Options) -> int:
     return serve(options.daemon, settings, about)
 
 
-def serve(options: DaemonOptions, settings: OperatorConfiguration, about: "Installation", pace: "Pace | None" = None) -> int:
+def serve(options: DaemonOptions, settings: OperatorConfiguration, about: "Installation", pace: "ProvisionerTimings | None" = None) -> int:
     """Provision until stopped; tests use a quicker pace."""
     from ..daemon import provisioner
     from ..daemon.run import SideListeners

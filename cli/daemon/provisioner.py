@@ -13,16 +13,16 @@ from .run import SideListeners, identity, run_daemon
 ONCE: Final = 60.0  # seconds for which `--once` waits for the Lease
 
 
-class Pace(NamedTuple):
+class ProvisionerTimings(NamedTuple):
     """Values that only tests change: the seconds between rounds of probes, and the Lease."""
 
     apart: float = ROUND_APART.total_seconds()
     lease: Timings | None = None
 
 
-async def serve(about: Installation, kubeconfig: str, side: SideListeners, pace: Pace | None = None) -> None:
+async def serve(about: Installation, kubeconfig: str, side: SideListeners, pace: ProvisionerTimings | None = None) -> None:
     """Provisions until SIGTERM or SIGINT, then releases the Lease."""
-    apart, lease = pace or Pace()
+    apart, lease = pace or ProvisionerTimings()
 
     def made(client: Client) -> Provisioner:
         return Provisioner(client, about, identity(), apart=apart, lease=lease)

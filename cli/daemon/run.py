@@ -63,7 +63,7 @@ def process_metrics(election: Election | None, refused: int, traffic: Traffic) -
     return export(metrics, ProcessCollector(registry=None))
 
 
-class OwnPair:
+class SelfSignedPair:
     """A source of pairs that makes them itself; no key is ever written to a file that stays."""
 
     def __init__(self, names: tuple[str, ...], clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
@@ -87,7 +87,7 @@ class MetricsGuard:
         """Refuses all readers until a cluster can be asked."""
         self._desk = AccessReviewer(lambda _report: None)
         self.refused = 0
-        self.context = ReloadingContext(OwnPair(local_names(find_replica_name())))
+        self.context = ReloadingContext(SelfSignedPair(local_names(find_replica_name())))
         self.gate = MetricsAccess(self._desk.ask, self._count)
 
     def use(self, cluster: Cluster) -> None:

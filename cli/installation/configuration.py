@@ -17,7 +17,7 @@ from ..yaml.load import Document, InputError, Source, load_documents
 Key: TypeAlias = tuple[str, ...]
 
 
-class Variable(NamedTuple):
+class EnvironmentVariable(NamedTuple):
     """An environment variable that sets a key."""
 
     name: str
@@ -26,20 +26,20 @@ class Variable(NamedTuple):
 
 
 VARIABLES: Final = (
-    Variable("POD_NAMESPACE", ("operator", "namespace")),
-    Variable("POD_SERVICE_ACCOUNT", ("operator", "serviceAccount")),
-    Variable("POD_NAME", ("operator", "podName")),
-    Variable("KUBERNETES_CLUSTER_DOMAIN", ("operator", "clusterDomain")),
-    Variable("DYN_OPERATOR_ALLOW_GMS_SNAPSHOT", ("featureGates", "gmsSnapshot"), lambda text: text == "1"),
-    Variable("DCGM_METRICS_ENDPOINT_TEMPLATE", ("gpu", "metricsEndpointTemplate")),
-    Variable(
+    EnvironmentVariable("POD_NAMESPACE", ("operator", "namespace")),
+    EnvironmentVariable("POD_SERVICE_ACCOUNT", ("operator", "serviceAccount")),
+    EnvironmentVariable("POD_NAME", ("operator", "podName")),
+    EnvironmentVariable("KUBERNETES_CLUSTER_DOMAIN", ("operator", "clusterDomain")),
+    EnvironmentVariable("DYN_OPERATOR_ALLOW_GMS_SNAPSHOT", ("featureGates", "gmsSnapshot"), lambda text: text == "1"),
+    EnvironmentVariable("DCGM_METRICS_ENDPOINT_TEMPLATE", ("gpu", "metricsEndpointTemplate")),
+    EnvironmentVariable(
         "DYNAMO_WEBHOOKS_METRICS_SECURE", ("server", "metrics", "secure"), lambda text: {"true": True, "false": False}.get(text, text)
     ),
-    Variable("DYNAMO_WEBHOOKS_LOG_LEVEL", ("logging", "level")),
+    EnvironmentVariable("DYNAMO_WEBHOOKS_LOG_LEVEL", ("logging", "level")),
 )
 
 
-class Effective(NamedTuple):
+class EffectiveConfiguration(NamedTuple):
     """A configuration that can be used, with the origin of what isn't a default, and a sentence for each ignored key."""
 
     configuration: OperatorConfiguration
@@ -53,7 +53,7 @@ class Effective(NamedTuple):
 
 def load_configuration(
     given: str | Source | None, environment: Mapping[str, str], flags: Mapping[Key, tuple[str, Any]] | None = None, *, lenient: bool = False
-) -> Effective:
+) -> EffectiveConfiguration:
     """Reads all sources of configuration; `given` is a file, or its text, and `flags` maps keys to the flag's name and its value.
 
     Without a file nothing is required, so that defaults and environment can be used on their own. `lenient` passes over unknown keys,
@@ -80,7 +80,7 @@ def load_configuration(
         newer = not lenient and any(problem.known for problem in problems)
         hint = ["unknown keys of a newer operator are ignored with --lenient-config"] if newer else []
         raise UsageError("\n  ".join([f"{what}; {len(lines)} thing{'s' * (len(lines) > 1)} to change:", *lines, *hint]))
-    return Effective(configuration, origins, unknown)
+    return EffectiveConfiguration(configuration, origins, unknown)
 
 
 def _document(given: str | Source) -> Document:

@@ -18,7 +18,7 @@ class NewText(NamedTuple):
     lost: list[int]
 
 
-class Moves:
+class ObjectOrigins:
     """Where the values of changed objects come from, in one piece of text: each object by its document and its place in lists."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ def replace_objects(
     coming = enumerate(wanted)
     parts, lost = [], []
     for piece in split_documents(name, text):
-        moves = Moves()
+        moves = ObjectOrigins()
         swaps = _swaps(piece.documents, coming, origins or {}, moves)
         if not swaps:
             parts.append(piece.text)
@@ -60,7 +60,7 @@ def replace_objects(
 
 
 def _swaps(
-    documents: list[Any], coming: Iterator[tuple[int, Fields | None]], origins: Mapping[int, Origin], moves: Moves
+    documents: list[Any], coming: Iterator[tuple[int, Fields | None]], origins: Mapping[int, Origin], moves: ObjectOrigins
 ) -> dict[int, Fields]:
     """New values of these documents' objects, by the identity of their data; adds their origins to the moves."""
     swaps: dict[int, Fields] = {}

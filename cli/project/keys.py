@@ -22,7 +22,7 @@ URL: Final = "URL"
 KUBERNETES: Final = "kubernetes"
 
 
-class Setting(NamedTuple):
+class ProjectKey(NamedTuple):
     """One key of the file; `flag` is the one that wins over it."""
 
     name: str
@@ -32,20 +32,20 @@ class Setting(NamedTuple):
 
 
 KEYS: Final = (
-    Setting("paths", PATHS, "Files and folders that commands read when they are given no paths.", "PATH"),
-    Setting("exclude", GLOBS, "Globs of files and folders to leave out, relative to this file.", "--exclude"),
-    Setting("line", LINE, f"The operator release whose fields and rules apply: {', '.join(LINES)}.", "--line"),
-    Setting("facts", PATH, "A file of facts about the cluster, as `dynamo-webhooks facts` writes it.", "--facts"),
-    Setting("rules-from", INSIDE, "Files and folders with your own rules: policies in CEL, in the folder of this file.", ""),
-    Setting(
+    ProjectKey("paths", PATHS, "Files and folders that commands read when they are given no paths.", "PATH"),
+    ProjectKey("exclude", GLOBS, "Globs of files and folders to leave out, relative to this file.", "--exclude"),
+    ProjectKey("line", LINE, f"The operator release whose fields and rules apply: {', '.join(LINES)}.", "--line"),
+    ProjectKey("facts", PATH, "A file of facts about the cluster, as `dynamo-webhooks facts` writes it.", "--facts"),
+    ProjectKey("rules-from", INSIDE, "Files and folders with your own rules: policies in CEL, in the folder of this file.", ""),
+    ProjectKey(
         "kubernetes",
         KUBERNETES,
         'The oldest Kubernetes of your clusters, such as "1.32": newer functions are errors in your policies.',
         "--kubernetes",
     ),
-    Setting("rules", RULES, "Severity of single rules, each with a reason.", "--select, --ignore"),
-    Setting("baseline", PATH, "A file of known findings, which do not count.", "--baseline"),
-    Setting("site", URL, "Address of this documentation's site; reports, editors and `explain` then name the page of each rule.", ""),
-    Setting("outputs", OUTPUTS, "Reports to write: a format, and its file or - for standard output.", "-o"),
+    ProjectKey("rules", RULES, "Severity of single rules, each with a reason.", "--select, --ignore"),
+    ProjectKey("baseline", PATH, "A file of known findings, which do not count.", "--baseline"),
+    ProjectKey("site", URL, "Address of this documentation's site; reports, editors and `explain` then name the page of each rule.", ""),
+    ProjectKey("outputs", OUTPUTS, "Reports to write: a format, and its file or - for standard output.", "-o"),
 )
 BY_NAME: Final = {key.name: key for key in KEYS}

@@ -7,34 +7,34 @@ from itertools import repeat
 from typing import Any, Final
 
 from ...api.paths import Path
-from .tree import Entry, Form, Node, entry_at, is_same_json, resolve_alias
+from .tree import Form, TextEntry, TextNode, entry_at, is_same_json, resolve_alias
 
 Origin = Callable[[Path], Path | None]
 
 
-class Sources:
+class EntrySources:
     """Finds the entries of the old text that the values of the new one are written from."""
 
-    def __init__(self, root: Entry, value: Any, origin: Origin, *, keeps_aliases: bool, trusts_aliases: bool = False) -> None:
+    def __init__(self, root: TextEntry, value: Any, origin: Origin, *, keeps_aliases: bool, trusts_aliases: bool = False) -> None:
         """`origin` maps new paths to old ones; aliases stay if it `keeps_aliases`, even changed ones if it `trusts_aliases`."""
         self._root = root
         self.trusts_aliases = trusts_aliases
         self.keeps_aliases = keeps_aliases
-        self._sources: dict[Path, Entry] = {}
+        self._sources: dict[Path, TextEntry] = {}
         self._first_starts: dict[Path, int | None] = {}
         self._used: set[tuple[int, str]] = set()
-        self._copied: list[tuple[Path, Entry]] = []
-        self._lone: list[tuple[Path, Entry]] = []  # scalars that a whole block became
-        self._lists: list[tuple[Path, list[Any], list[Entry]]] = []
+        self._copied: list[tuple[Path, TextEntry]] = []
+        self._lone: list[tuple[Path, TextEntry]] = []  # scalars that a whole block became
+        self._lists: list[tuple[Path, list[Any], list[TextEntry]]] = []
         self._collect(value, (), [root], origin)
         self._match()
         self._disown()
         self._starts = sorted({entry.start for entry in self._sources.values()})
         self._record_starts(value, ())
-        self._around: dict[int, list[Entry]] = {}
+        self._around: dict[int, list[TextEntry]] = {}
         self._wrap(root, set(self._starts))
 
-    def _collect(self, value: Any, path: Path, around: list[Entry], origin: Origin) -> None:
+    def _collect(self, value: Any, path: Path, around: list[TextEntry], origin: Origin) -> None:
         """Finds the entries; inside of a value that is copied there is nothing to find. `around` are those around it."""
         old = origin(path)
         source = None if old is None else entry_at(self._root, old)
@@ -73,7 +73,7 @@ class Sources:
 
     def _match(self) -> None:
         """Finds items that stood at another place in their list, or in another list."""
-        twins = Twins(self._root, [entry for _, entry in self._copied])
+        twins = ListItems(self._root, [entry for _, entry in self._copied])
         for path, items, around in self._lists:
             for index, item in enumerate(items):
                 old = self._sources.get((*path, index))
@@ -85,7 +85,7 @@ class Sources:
     def _disown(self) -> None:
         """Drop the source of a value that was composed of several, so that no comment is duplicated or misplaced."""
         # where aliases are expanded, their values stay in several places
-        regions = Regions(self._copied if self.keeps_aliases else [])
+        regions = CopiedRegions(self._copied if self.keeps_aliases else [])
         copied = {path for path, _ in self._copied}.difference(path for path, _ in regions.again)
         for path in [path for path, source in self._sources.items() if path not in copied and regions.hold(source)]:
             del self._sources[path]
@@ -114,7 +114,7 @@ class Sources:
         self._first_starts[path] = min(starts) if starts else None
         return parts
 
-    def _wrap(self, entry: Entry, kept: set[int]) -> Entry | None:
+    def _wrap(self, entry: TextEntry, kept: set[int]) -> TextEntry | None:
         """Give the surroundings of a removed entry to the first entry inside it that is kept."""
         if entry.start in kept and entry is not self._root:
             for below in entry.node.entries:
@@ -125,36 +125,36 @@ class Sources:
             self._around.setdefault(firsts[0].start, []).insert(0, entry)
         return firsts[0] if firsts else None
 
-    def find(self, path: Path) -> Entry | None:
+    def find(self, path: Path) -> TextEntry | None:
         """The old entry of the value at a path; None for new values, and inside copied values."""
         return self._sources.get(path)
 
-    def all(self) -> Iterable[tuple[Path, Entry]]:
+    def all(self) -> Iterable[tuple[Path, TextEntry]]:
         """The paths of all values that come from the old text, with their old entries."""
         return self._sources.items()
 
-    def around(self, entry: Entry) -> list[Entry]:
+    def around(self, entry: TextEntry) -> list[TextEntry]:
         """The entry itself behind those around it that are nothing any more, but whose comments may still be good."""
         return [*self._around.get(entry.start, ()), entry]
 
-    def first_use(self, entry: Entry, part: str) -> bool:
+    def first_use(self, entry: TextEntry, part: str) -> bool:
         """Whether a part of an entry's surroundings is not written yet; marks it as written."""
         mark = (entry.start, part)
         new = mark not in self._used
         self._used.add(mark)
         return new
 
-    def node_of(self, entry: Entry) -> Node:
+    def node_of(self, entry: TextEntry) -> TextNode:
         """The entry's value; where aliases are expanded, that of the anchor."""
         return entry.node if self.keeps_aliases else resolve_alias(entry.node)
 
-    def copies(self, node: Node, value: Any) -> bool:
+    def copies(self, node: TextNode, value: Any) -> bool:
         """Whether a value can be written by copying a node's text."""
         if self.trusts_aliases and (node.form is Form.ALIAS or self._merges(node, value)):
             return True
         return (self.keeps_aliases or resolve_alias(node).local) and is_same_json(node.data, value)
 
-    def _merges(self, node: Node, value: Any) -> bool:
+    def _merges(self, node: TextNode, value: Any) -> bool:
         """Whether a merge key brings in all that a map may have changed in."""
         own = {entry.key: entry.node for entry in node.entries}
         merges = len(node.by_key) > len(own) and isinstance(value, dict) and value.keys() >= own.keys()
@@ -192,11 +192,11 @@ def _members(value: Any) -> Sequence[tuple[str | int, Any]]:
     return list(enumerate(value)) if isinstance(value, list) else ()
 
 
-class Regions:
+class CopiedRegions:
     """The outermost of the entries that are copied as they are; `again` are the others, which would be copied a second time."""
 
-    def __init__(self, copied: Iterable[tuple[Path, Entry]]) -> None:
-        self.again: list[tuple[Path, Entry]] = []
+    def __init__(self, copied: Iterable[tuple[Path, TextEntry]]) -> None:
+        self.again: list[tuple[Path, TextEntry]] = []
         self._starts: list[int] = []
         self._ends: list[int] = []
         for path, entry in sorted(copied, key=lambda pair: (pair[1].start, -pair[1].node.end)):
@@ -206,7 +206,7 @@ class Regions:
                 self._starts.append(entry.start)
                 self._ends.append(entry.node.end)
 
-    def hold(self, entry: Entry) -> bool:
+    def hold(self, entry: TextEntry) -> bool:
         """Whether an entry is one of them, or inside one."""
         index = bisect_right(self._starts, entry.start) - 1
         return index >= 0 and entry.start < self._ends[index] and entry.node.end <= self._ends[index]
@@ -277,17 +277,17 @@ def _words(value: Any) -> Iterator[Any]:
         yield value
 
 
-class Twins:
+class ListItems:
     """The items of all lists of a document that are maps, each found once: environment variables are merged, split, put in order."""
 
-    def __init__(self, root: Entry, copied: list[Entry]) -> None:
+    def __init__(self, root: TextEntry, copied: list[TextEntry]) -> None:
         """Reads the document on demand; the contents of `copied` entries already have their places."""
         self._root = root
         self._copied = copied
-        self._items: dict[str, list[Entry]] | None = None
+        self._items: dict[str, list[TextEntry]] | None = None
         self._taken: set[int] = set()
 
-    def of(self, value: Any, around: list[Entry]) -> Entry | None:
+    def of(self, value: Any, around: list[TextEntry]) -> TextEntry | None:
         """An item that says the same, within the innermost of the entries around the value that holds one."""
         if not isinstance(value, dict) or not value:
             return None
@@ -301,15 +301,15 @@ class Twins:
                     return item
         return None
 
-    def _read(self) -> dict[str, list[Entry]]:
+    def _read(self) -> dict[str, list[TextEntry]]:
         self._taken = {item.start for entry in self._copied for item in (entry, *_items(entry))}
-        by_text: dict[str, list[Entry]] = {}
+        by_text: dict[str, list[TextEntry]] = {}
         for item in _items(self._root):
             by_text.setdefault(json.dumps(item.node.data, sort_keys=True), []).append(item)
         return by_text
 
 
-def _items(above: Entry) -> Iterator[Entry]:
+def _items(above: TextEntry) -> Iterator[TextEntry]:
     for entry in above.node.entries:
         if entry.key is None and entry.node.form is not Form.ALIAS and isinstance(entry.node.data, dict) and entry.node.data:
             yield entry

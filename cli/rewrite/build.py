@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from ..yaml.build import Builder
 from ..yaml.load import feed
 from ..yaml.positions import Mark, Span, SpanTree
-from .tree import Entry, Form, Node, assign, line_start, resolve_alias
+from .tree import Form, TextEntry, TextNode, assign, line_start, resolve_alias
 
 # what ends a line for the parser: it counts lines and columns so
 _LINE_END: Final = re.compile("\r\n|[\n\r\u0085\u2028\u2029]")
@@ -22,7 +22,7 @@ class UnsureError(Exception):
     """The text is written in a way that this package does not take apart."""
 
 
-class Parsed(NamedTuple):
+class ParsedText(NamedTuple):
     """A text read: the values of its documents, their trees' sources, and whether it is JSON."""
 
     values: list[Any]
@@ -30,15 +30,15 @@ class Parsed(NamedTuple):
     is_json: bool
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedText:
     """Reads a piece of text as cli/yaml/load.py does. Raises: InputError when it can't be read."""
     builder = Builder()
     is_json = feed(text, builder)
     documents = [(data, spans) for data, spans in builder.finished if data is not None]
-    return Parsed([data for data, _ in documents], [spans for _, spans in documents], is_json)
+    return ParsedText([data for data, _ in documents], [spans for _, spans in documents], is_json)
 
 
-def trees(text: str, parsed: Parsed) -> list[Entry]:
+def trees(text: str, parsed: ParsedText) -> list[TextEntry]:
     """The tree of each document, below an entry without a key. Raises: UnsureError when the text is written in an odd way."""
     return [_Trees(text, is_json=parsed.is_json).root(data, spans) for data, spans in zip(parsed.values, parsed.span_trees, strict=True)]
 
@@ -48,12 +48,12 @@ class _Trees:
         self._text = text
         self._json = is_json
         self._starts = [0, *(match.end() for match in (re.finditer("\n", text) if is_json else _LINE_END.finditer(text)))]
-        self._entries: dict[int, Entry] = {}  # by the identity of places: an alias has its anchor's
-        self._nodes: dict[int, Node] = {}
+        self._entries: dict[int, TextEntry] = {}  # by the identity of places: an alias has its anchor's
+        self._nodes: dict[int, TextNode] = {}
 
-    def root(self, data: Any, spans: SpanTree) -> Entry:
+    def root(self, data: Any, spans: SpanTree) -> TextEntry:
         node = self._node(data, spans, 0, flow=False)
-        entry = Entry(None, node, node.start, node.start)
+        entry = TextEntry(None, node, node.start, node.start)
         if node.form is Form.BLOCK and node.entries:
             assign(self._text, entry)
         return entry
@@ -65,7 +65,7 @@ class _Trees:
         match = _BLANK.match(self._text, offset)
         return match.end() if match else offset
 
-    def _node(self, data: Any, spans: SpanTree, floor: int, *, flow: bool) -> Node:
+    def _node(self, data: Any, spans: SpanTree, floor: int, *, flow: bool) -> TextNode:
         """The node of a place; `floor` is where its text can begin at the earliest."""
         start = self._offset(spans.span.start)
         if start < floor or id(spans) in self._nodes:
@@ -74,10 +74,10 @@ class _Trees:
         content, anchored = self._properties(start, end)
         scalar = spans.fields is None and spans.items is None
         if scalar and self._text.startswith("*", start) and not self._json:
-            return Node(data, Form.ALIAS, start, end, local=False)
+            return TextNode(data, Form.ALIAS, start, end, local=False)
         if scalar:
-            return Node(data, Form.SCALAR, start, self._trimmed(content, start, end), local=not anchored)
-        node = Node(data, Form.FLOW if self._text[content : content + 1] in ("{", "[") else Form.BLOCK, start, end, local=not anchored)
+            return TextNode(data, Form.SCALAR, start, self._trimmed(content, start, end), local=not anchored)
+        node = TextNode(data, Form.FLOW if self._text[content : content + 1] in ("{", "[") else Form.BLOCK, start, end, local=not anchored)
         self._nodes[id(spans)] = node
         if node.form is Form.FLOW:
             self._flow(node, spans, content + 1)
@@ -89,12 +89,12 @@ class _Trees:
         node.local = node.local and node.known and all(entry.node.local for entry in node.entries)
         return node
 
-    def _alias(self, data: Any, floor: int, target: Node | None) -> Node:
+    def _alias(self, data: Any, floor: int, target: TextNode | None) -> TextNode:
         start = self._skip(floor)
         match = _ALIAS.match(self._text, start)
         if match is None:
             raise UnsureError
-        return Node(data, Form.ALIAS, start, match.end(), local=False, stands_for=target)
+        return TextNode(data, Form.ALIAS, start, match.end(), local=False, stands_for=target)
 
     def _properties(self, start: int, end: int) -> tuple[int, bool]:
         """Where the value itself begins behind its anchor and tag, and whether it has an anchor."""
@@ -114,7 +114,7 @@ class _Trees:
         below = _LINES_BELOW.search(text)
         return start + (below.start() if below else len(text))
 
-    def _keys(self, node: Node, fields: dict[str, tuple[Span, SpanTree]], cursor: int, *, flow: bool) -> int:
+    def _keys(self, node: TextNode, fields: dict[str, tuple[Span, SpanTree]], cursor: int, *, flow: bool) -> int:
         """Adds a map's entries behind the cursor, and what merge keys bring in; returns the end of the last one."""
         begin = cursor
         for start, key in sorted((self._offset(span.start), key) for key, (span, _) in fields.items()):
@@ -135,7 +135,7 @@ class _Trees:
                     node.by_key[key] = replace(entry, node=resolve_alias(entry.node))
         return cursor
 
-    def _flow(self, node: Node, spans: SpanTree, cursor: int) -> None:
+    def _flow(self, node: TextNode, spans: SpanTree, cursor: int) -> None:
         if spans.fields is not None:
             cursor = self._keys(node, spans.fields, cursor, flow=True)
         for item, below in zip(node.data, spans.items or [], strict=spans.items is not None):
@@ -147,7 +147,7 @@ class _Trees:
         """Whether only a comma and blanks separate two entries in braces."""
         return not re.sub(r"(?<!\S)#[^\n]*", "", self._text[start:end]).strip(" \t\r\n,")
 
-    def _block(self, node: Node, spans: SpanTree, content: int) -> None:
+    def _block(self, node: TextNode, spans: SpanTree, content: int) -> None:
         node.column = content - line_start(self._text, content)
         cursor = content
         if spans.fields is not None:
@@ -164,11 +164,11 @@ class _Trees:
             node.form = Form.ALIAS
             node.end = node.start + len(self._text[node.start : end].rstrip())
 
-    def _add(self, node: Node, key: str | None, start: int, mark: int, spans: SpanTree, *, flow: bool = False, data: Any = None) -> int:
+    def _add(self, node: TextNode, key: str | None, start: int, mark: int, spans: SpanTree, *, flow: bool = False, data: Any = None) -> int:
         child = self._node(data if key is None else node.data[key], spans, mark, flow=flow)
         if child.start < mark:
             raise UnsureError
-        entry = Entry(key, child, start, mark, node.column)
+        entry = TextEntry(key, child, start, mark, node.column)
         self._entries.setdefault(id(spans), entry)
         node.entries.append(entry)
         if key is not None:

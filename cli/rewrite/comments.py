@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from .align import Sources
-from .tree import Entry, Form, Node, entry_at, line_end, line_start, shift_line
+from .align import EntrySources
+from .tree import Form, TextEntry, TextNode, entry_at, line_end, line_start, shift_line
 
 _COMMENT: Final = re.compile(r"(?<!\S)#[^\n]*")
 _PROPERTIES: Final = re.compile(r"[ \t]*(?:[&!][^\s#]*[ \t]*)+")
@@ -21,7 +21,7 @@ class Comment(NamedTuple):
     text: str
 
 
-def comments(text: str, roots: Iterable[Entry]) -> list[Comment]:
+def comments(text: str, roots: Iterable[TextEntry]) -> list[Comment]:
     """All comments, in order: whatever begins with # outside of values and keys."""
     collected: list[Comment] = []
     line, counted = 1, 0
@@ -38,7 +38,7 @@ def _matches(text: str, start: int, end: int, spans: Iterable[tuple[int, int]]) 
         start = max(ends, start)
 
 
-def _spans(node: Node) -> Iterator[tuple[int, int]]:
+def _spans(node: TextNode) -> Iterator[tuple[int, int]]:
     """The stretches that keys and scalars take; there a # is no comment."""
     if node.form in (Form.SCALAR, Form.ALIAS) or not node.entries:
         yield node.start, node.end
@@ -63,18 +63,18 @@ def find_lost_comments(before: list[Comment], after: list[Comment]) -> list[Comm
 class AttachedComments:
     """Looks up the comments around an entry of one document: above, beside and below it. Each is written once, wherever its entry goes."""
 
-    def __init__(self, text: str, sources: Sources) -> None:
+    def __init__(self, text: str, sources: EntrySources) -> None:
         """`sources` remembers which comments have been written."""
         self._text = text
         self._sources = sources
         self._waiting: dict[int, str] = {}
 
-    def mark_written(self, entry: Entry) -> None:
+    def mark_written(self, entry: TextEntry) -> None:
         """Marks an entry as written with all that is beside and below it."""
         self._sources.first_use(entry, "behind")
         self._sources.first_use(entry, "below")
 
-    def above(self, entry: Entry, column: int) -> list[str]:
+    def above(self, entry: TextEntry, column: int) -> list[str]:
         """Comments and blank lines above an entry, and those of entries around it that are nothing any more."""
         lines: list[str] = []
         for outer in self._sources.around(entry) if entry.last else ():
@@ -88,25 +88,25 @@ class AttachedComments:
                 lines.append(" " * column + comment.strip())
         return lines
 
-    def _head_comment(self, entry: Entry) -> str:
+    def _head_comment(self, entry: TextEntry) -> str:
         """The comment on the line of an entry whose block begins on the next."""
         end = line_end(self._text, entry.mark)
         match = _BESIDE.search(self._text[entry.mark : end if not entry.node.entries else min(end, entry.node.entries[0].start)])
         return match[0] if match else ""
 
-    def waiting(self, entry: Entry, column: int) -> list[str]:
+    def waiting(self, entry: TextEntry, column: int) -> list[str]:
         """A comment that belongs after an entry and was not written there."""
         comment = self._waiting.pop(entry.start, "")
         return [" " * column + comment.strip()] if comment else []
 
-    def behind(self, entry: Entry, node: Node, key: str | None) -> str:
+    def behind(self, entry: TextEntry, node: TextNode, key: str | None) -> str:
         """The rest of an entry's line after its colon or dash, except its value: a comment, a tag or an anchor."""
         if not entry.last or not self._sources.first_use(entry, "behind"):
             return ""
         rest = self._own(entry, node, key)
         return rest if "#" in rest else rest + self._waiting.pop(entry.start, "")
 
-    def _own(self, entry: Entry, node: Node, key: str | None) -> str:
+    def _own(self, entry: TextEntry, node: TextNode, key: str | None) -> str:
         if node is not entry.node or node.form is not Form.BLOCK or not node.entries:
             end = entry.node.end  # the node's, or that of the alias that refers to it
             return self._text[end : line_end(self._text, end)]
@@ -118,14 +118,14 @@ class AttachedComments:
         # an item of a list becomes an entry of a map: its name was an entry of its own
         return self._text[named.node.end : line_end(self._text, named.node.end)]
 
-    def _head(self, entry: Entry, key: str | None) -> str:
+    def _head(self, entry: TextEntry, key: str | None) -> str:
         rest = self._text[entry.mark : line_end(self._text, entry.mark)]
         match = _PROPERTIES.match(rest)
         if match is None or (self._sources.keeps_aliases and key is not None):
             return rest
         return "  " + rest[match.end() :] if rest[match.end() :].strip() else ""
 
-    def below(self, entry: Entry, node: Node, columns: int) -> list[str]:
+    def below(self, entry: TextEntry, node: TextNode, columns: int) -> list[str]:
         """Comments behind the last entry of a block, moved by some columns, and those below entries around it that are nothing any more."""
         lines: list[str] = []
         for outer in reversed(self._sources.around(entry)):
@@ -138,7 +138,7 @@ class AttachedComments:
                 lines += [shift_line(line, columns) for line in self._text[end + 1 : outer.last].split("\n")]
         return lines
 
-    def inside(self, entry: Entry, node: Node, key: str | None, column: int) -> list[str]:
+    def inside(self, entry: TextEntry, node: TextNode, key: str | None, column: int) -> list[str]:
         """The comments in a block of which nothing is left but one value; a single one goes behind that."""
         within = _matches(self._text, node.entries[0].first, line_end(self._text, node.end), _spans(node))
         texts = [match[0].rstrip() for match in within]
@@ -154,18 +154,18 @@ class RewrittenDocument(NamedTuple):
     """A document that was written anew: its number, its old tree, and where its values come from."""
 
     number: int
-    root: Entry
-    sources: Sources
+    root: TextEntry
+    sources: EntrySources
 
 
-class _Written(NamedTuple):
+class _EntryPair(NamedTuple):
     """An entry that is still there: as it was, and as it is."""
 
-    old: Entry
-    new: Entry
+    old: TextEntry
+    new: TextEntry
 
 
-def restore(old: str, new: str, lost: Sequence[Comment], used: Sequence[RewrittenDocument], roots: Sequence[Entry]) -> str:
+def restore(old: str, new: str, lost: Sequence[Comment], used: Sequence[RewrittenDocument], roots: Sequence[TextEntry]) -> str:
     """The new text with those lost comments that had a line of their own behind a list's last item; `roots` are its trees.
 
     Each goes behind what stood before it, in the order in which they stood. Costs the length of both texts and a search for each comment.
@@ -188,17 +188,17 @@ def restore(old: str, new: str, lost: Sequence[Comment], used: Sequence[Rewritte
     return new
 
 
-def _written(document: RewrittenDocument, root: Entry) -> list[_Written]:
+def _written(document: RewrittenDocument, root: TextEntry) -> list[_EntryPair]:
     """The entries that are on lines of their own in both texts, by their old places."""
     pairs = [
-        _Written(old, new) for path, old in document.sources.all() if (new := entry_at(root, path)) is not None and old.last and new.last
+        _EntryPair(old, new) for path, old in document.sources.all() if (new := entry_at(root, path)) is not None and old.last and new.last
     ]
     return sorted(pairs, key=lambda pair: pair.old.start)
 
 
-def _is_behind_a_list(root: Entry, start: int, column: int) -> bool:
+def _is_behind_a_list(root: TextEntry, start: int, column: int) -> bool:
     """Whether a line is behind the last item of a list, and at least as deep as its dash."""
-    entry: Entry | None = root
+    entry: TextEntry | None = root
     while entry is not None and entry.node.entries:
         entries = entry.node.entries
         at = bisect_left(entries, start, key=lambda item: item.start)
@@ -210,7 +210,7 @@ def _is_behind_a_list(root: Entry, start: int, column: int) -> bool:
     return False
 
 
-def _find_line(old: str, new: str, written: list[_Written], start: int) -> tuple[int, int]:
+def _find_line(old: str, new: str, written: list[_EntryPair], start: int) -> tuple[int, int]:
     """The end of the line in the new text that the comment goes behind, and its column: of what stood before it, or after it."""
     at = bisect_left(written, start, key=lambda pair: pair.old.start)
     before = written[at - 1] if at else None

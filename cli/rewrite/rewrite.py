@@ -8,16 +8,16 @@ from typing import Any, Final, NamedTuple
 
 from ...api.paths import Path
 from ..yaml.errors import InputError
-from .align import Sources
-from .build import Parsed, UnsureError, parse, trees
+from .align import EntrySources
+from .build import ParsedText, UnsureError, parse, trees
 from .comments import AttachedComments, Comment, RewrittenDocument, comments, find_lost_comments, restore
 from .emit import emit_double_quoted, emit_flow_scalar, emit_json, emit_yaml, key_text, scalar_lines
-from .tree import Entry, Form, Node, is_same_json, line_end, line_start, resolve_alias, shift_line
+from .tree import Form, TextEntry, TextNode, is_same_json, line_end, line_start, resolve_alias, shift_line
 
 _Attempt = tuple[str, list[RewrittenDocument]]
 Origin = Callable[[int, Path], Path | None]
 
-__all__ = ["Comment", "NotWrittenError", "Rewritten", "rewrite"]
+__all__ = ["Comment", "NotWrittenError", "RewrittenText", "rewrite"]
 
 _ONLY_CRLF: Final = re.compile(r"(?:[^\r\n]|\r\n)*")
 _SHARING: Final = re.compile(r"(?:^|[\s\[{,:-])\*[^\s,\[\]{}]")  # a possible alias, outside of quoted text
@@ -28,14 +28,14 @@ class NotWrittenError(ValueError):
     """Values that YAML can't represent; the object must stay unchanged."""
 
 
-class Rewritten(NamedTuple):
+class RewrittenText(NamedTuple):
     """The new text, and the comments of the old one that it no longer has, with their lines in the old text."""
 
     text: str
     lost: list[Comment]
 
 
-def rewrite(text: str, values: Sequence[Any], origin: Origin | None = None, *, expands: bool = True) -> Rewritten:
+def rewrite(text: str, values: Sequence[Any], origin: Origin | None = None, *, expands: bool = True) -> RewrittenText:
     """Rewrite the text, one piece between `---` lines, so that its documents have the values; unchanged values stay byte for byte.
 
     `origin` maps a path in the new value of a document to its old path, None for new values; by default paths are the same. Aliases are
@@ -47,19 +47,19 @@ def rewrite(text: str, values: Sequence[Any], origin: Origin | None = None, *, e
     if len(parsed.values) != len(values):
         raise NotWrittenError(f"the text holds {len(parsed.values)} documents, not {len(values)}")
     if all(map(is_same_json, parsed.values, values)):
-        return Rewritten(text, [])
+        return RewrittenText(text, [])
     shared = not expands and not parsed.is_json and _SHARING.search(plain) is not None
     for attempt, used in _attempts(plain, parsed, values, origin or (lambda _, path: path), shared=shared):
         read = _read_as(attempt, values)
         if read is not None:
-            done = Rewritten(attempt, []) if parsed.is_json else _with_comments(plain, parsed, attempt, read, used, values)
+            done = RewrittenText(attempt, []) if parsed.is_json else _with_comments(plain, parsed, attempt, read, used, values)
             return done._replace(text=done.text.replace("\n", "\r\n")) if crlf else done
     if shared:
         raise NotWrittenError("the edits would write out what its anchors and aliases share; make them by hand")
     raise NotWrittenError("the changed object can't be written as text")
 
 
-def _attempts(text: str, parsed: Parsed, values: Sequence[Any], origin: Origin, *, shared: bool) -> Iterator[_Attempt]:
+def _attempts(text: str, parsed: ParsedText, values: Sequence[Any], origin: Origin, *, shared: bool) -> Iterator[_Attempt]:
     """Texts to be tried: that which keeps most first; only that where nothing `shared` may be written out."""
     try:
         if shared:
@@ -74,13 +74,13 @@ def _attempts(text: str, parsed: Parsed, values: Sequence[Any], origin: Origin, 
 
 
 def _changed(
-    text: str, parsed: Parsed, values: Sequence[Any], origin: Origin, *, shared: bool, keeps_aliases: bool = True, checks: bool = False
+    text: str, parsed: ParsedText, values: Sequence[Any], origin: Origin, *, shared: bool, keeps_aliases: bool = True, checks: bool = False
 ) -> _Attempt:
     parts, cursor, used = [], 0, []
     for index, (root, value) in enumerate(zip(trees(text, parsed), values, strict=True)):
         if is_same_json(root.node.data, value):
             continue
-        sources = Sources(root, value, partial(origin, index), keeps_aliases=keeps_aliases, trusts_aliases=shared)
+        sources = EntrySources(root, value, partial(origin, index), keeps_aliases=keeps_aliases, trusts_aliases=shared)
         used.append(RewrittenDocument(index, root, sources))
         style = style_of(text, root, is_json=parsed.is_json)
         if root.node.form is not Form.BLOCK:
@@ -113,31 +113,35 @@ def _anew(text: str, values: Sequence[Any], *, is_json: bool) -> str:
     return head + "---\n".join(emit_yaml(value) for value in values)
 
 
-def _read(text: str) -> Parsed | None:
+def _read(text: str) -> ParsedText | None:
     try:
         return parse(text)
     except InputError:
         return None
 
 
-def _with_comments(text: str, parsed: Parsed, done: str, read: Parsed, used: list[RewrittenDocument], values: Sequence[Any]) -> Rewritten:
+def _with_comments(
+    text: str, parsed: ParsedText, done: str, read: ParsedText, used: list[RewrittenDocument], values: Sequence[Any]
+) -> RewrittenText:
     """A new text with comments that it lost, as far as they have a place, and the others."""
     roots, before = _roots(done, read), comments(text, _roots(text, parsed))
     lost = find_lost_comments(before, comments(done, roots))
     if not lost or not used:
-        return Rewritten(done, lost)
+        return RewrittenText(done, lost)
     more = restore(text, done, lost, used, roots)
     again = _read_as(more, values)
-    return Rewritten(done, lost) if again is None else Rewritten(more, find_lost_comments(before, comments(more, _roots(more, again))))
+    return (
+        RewrittenText(done, lost) if again is None else RewrittenText(more, find_lost_comments(before, comments(more, _roots(more, again))))
+    )
 
 
-def _read_as(text: str, values: Sequence[Any]) -> Parsed | None:
+def _read_as(text: str, values: Sequence[Any]) -> ParsedText | None:
     """A text as it was read; None unless it has the values."""
     read = _read(text)
     return read if read is not None and len(read.values) == len(values) and all(map(is_same_json, read.values, values)) else None
 
 
-def _roots(text: str, parsed: Parsed) -> list[Entry]:
+def _roots(text: str, parsed: ParsedText) -> list[TextEntry]:
     try:
         return list(trees(text, parsed))
     except UnsureError:
@@ -156,7 +160,7 @@ class Style(NamedTuple):
     is_json: bool
 
 
-def style_of(text: str, root: Entry, *, is_json: bool) -> Style:
+def style_of(text: str, root: TextEntry, *, is_json: bool) -> Style:
     """The prevailing style of the text; two columns a step where it shows none."""
     steps: Counter[int] = Counter()
     dashes: Counter[int] = Counter()
@@ -169,7 +173,7 @@ def style_of(text: str, root: Entry, *, is_json: bool) -> Style:
     return Style(step, max(_most(dashes, step if step == 2 else 0), 0), margin, broken, colon, comma, is_json)
 
 
-def _entries(node: Node) -> Iterator[Entry]:
+def _entries(node: TextNode) -> Iterator[TextEntry]:
     for entry in node.entries:
         yield entry
         yield from _entries(entry.node)
@@ -187,18 +191,18 @@ def _margin_at(text: str, offset: int) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _is_broken(text: str, node: Node) -> bool:
+def _is_broken(text: str, node: TextNode) -> bool:
     """Whether the first entry in brackets begins a line."""
     return bool(node.entries) and "\n" in text[node.start : node.entries[0].start]
 
 
-def _margin_of(text: str, node: Node, otherwise: str) -> str:
+def _margin_of(text: str, node: TextNode, otherwise: str) -> str:
     """The indentation of the entries of a map or list in brackets, relative to its first line."""
     outer, inner = _margin_at(text, node.start), _margin_at(text, node.entries[0].start)
     return inner[len(outer) :] if inner.startswith(outer) and len(inner) > len(outer) else otherwise
 
 
-def _brackets(text: str, root: Node, step: int) -> tuple[str, bool, str, str]:
+def _brackets(text: str, root: TextNode, step: int) -> tuple[str, bool, str, str]:
     if root.form is not Form.FLOW or not root.entries:
         return " " * step, False, " ", " "
     broken = _is_broken(text, root)
@@ -208,7 +212,7 @@ def _brackets(text: str, root: Node, step: int) -> tuple[str, bool, str, str]:
     return _margin_of(text, root, " " * step), broken, "" if colon == "" else " ", comma if comma is not None else (" " if colon else "")
 
 
-def _blank_behind_comma(text: str, node: Node) -> str | None:
+def _blank_behind_comma(text: str, node: TextNode) -> str | None:
     """The blank behind the first comma between two entries on one line; None where no line shows it."""
     if len(node.entries) < 2 or _is_broken(text, node):
         return None
@@ -220,12 +224,12 @@ def _blank_behind_comma(text: str, node: Node) -> str | None:
 class FlowWriter:
     """Writes values in brackets."""
 
-    def __init__(self, text: str, style: Style, sources: Sources) -> None:
+    def __init__(self, text: str, style: Style, sources: EntrySources) -> None:
         self._text = text
         self._style = style
         self._sources = sources
 
-    def written(self, value: Any, path: Path, node: Node | None, margin: str, *, broken: bool | None = None) -> str:
+    def written(self, value: Any, path: Path, node: TextNode | None, margin: str, *, broken: bool | None = None) -> str:
         """The text of a value that was a node; `margin` begins its line, `broken` is set if its container spans lines."""
         if node is not None and not self._sources.keeps_aliases:
             node = resolve_alias(node)
@@ -242,26 +246,26 @@ class FlowWriter:
         parts = [self._part(value, step, path, like, inner, broken) for step in steps]
         return self._bracketed(parts, value, like, broken, margin, inner)
 
-    def _part(self, value: Any, step: Any, path: Path, like: Node | None, inner: str, broken: bool) -> str:
+    def _part(self, value: Any, step: Any, path: Path, like: TextNode | None, inner: str, broken: bool) -> str:
         source = self._sources.find((*path, step))
         text = self.written(value[step], (*path, step), source.node if source else None, inner, broken=broken)
         if isinstance(step, int):
             return text
         return self._key(step, source) + self._colon(like) + text
 
-    def _key(self, key: str, source: Entry | None) -> str:
+    def _key(self, key: str, source: TextEntry | None) -> str:
         if self._style.is_json:
             return emit_double_quoted(key)
         if source is not None and source.key == key:
             return self._text[source.start : source.mark].rstrip(": \t")
         return emit_flow_scalar(key)
 
-    def _colon(self, like: Node | None) -> str:
+    def _colon(self, like: TextNode | None) -> str:
         first = like.entries[0] if like is not None else None
         gap = self._text[first.mark : first.node.start] if first is not None and first.key is not None else self._style.colon
         return ":" + (gap if gap in ("", " ") and (self._style.is_json or gap) else " ")
 
-    def _bracketed(self, parts: list[str], value: Any, like: Node | None, broken: bool, margin: str, inner: str) -> str:
+    def _bracketed(self, parts: list[str], value: Any, like: TextNode | None, broken: bool, margin: str, inner: str) -> str:
         opening, closing = ("{", "}") if isinstance(value, dict) else ("[", "]")
         if broken:
             return f"{opening}\n{inner}" + f",\n{inner}".join(parts) + f"\n{margin}{closing}"
@@ -270,13 +274,13 @@ class FlowWriter:
         pad = pad if not pad.strip(" ") else ""
         return opening + pad + ("," + (self._style.comma if blank is None else blank)).join(parts) + pad + closing
 
-    def _copied(self, node: Node, margin: str) -> str:
+    def _copied(self, node: TextNode, margin: str) -> str:
         """A node's text; its further lines are indented along with its first line."""
         first, *more = self._text[node.start : node.end].split("\n")
         old = _margin_at(self._text, node.start)
         return "\n".join([first, *(margin + line.removeprefix(old) if line.startswith(old) else line for line in more)])
 
-    def _scalar(self, value: Any, node: Node | None) -> str:
+    def _scalar(self, value: Any, node: TextNode | None) -> str:
         if self._style.is_json:
             return emit_double_quoted(value) if isinstance(value, str) else emit_flow_scalar(value)
         like = self._text[node.start : node.end] if node is not None and node.form is Form.SCALAR else ""
@@ -291,7 +295,7 @@ _ANCHOR: Final = re.compile(r"&[^\s,\[\]{}]+")
 class BlockWriter:
     """Writes one document."""
 
-    def __init__(self, text: str, style: Style, sources: Sources, reader: Reader | None = None) -> None:
+    def __init__(self, text: str, style: Style, sources: EntrySources, reader: Reader | None = None) -> None:
         """`sources` knows where a value comes from; a `reader` reads each entry back, and one that says another value is written anew."""
         self._text = text
         self._style = style
@@ -334,7 +338,7 @@ class BlockWriter:
             lines = self._inline(key, value, path, column, source, node)
         return [*lead, *self._beside.waiting(source, column), *lines]
 
-    def _prefix(self, key: str | None, source: Entry | None, column: int) -> str:
+    def _prefix(self, key: str | None, source: TextEntry | None, column: int) -> str:
         """The dash, or the key with its colon, as it was written where it is the same."""
         if key is None:
             return " " * column + DASH
@@ -353,7 +357,7 @@ class BlockWriter:
             return column + 2
         return column + (self._style.dash if isinstance(value, list) else self._style.step)
 
-    def _column_like(self, key: str | None, source: Entry, node: Node, column: int, value: Any) -> int:
+    def _column_like(self, key: str | None, source: TextEntry, node: TextNode, column: int, value: Any) -> int:
         """Where a block below an entry begins: as far to the right as it was, where it was the same kind of block."""
         was = node.column - source.column
         alike = node is source.node and (source.key is None) is (key is None) and isinstance(value, dict) is isinstance(node.data, dict)
@@ -361,7 +365,7 @@ class BlockWriter:
             return column + was
         return self._column(key, value, column)
 
-    def _copied(self, key: str | None, source: Entry, node: Node, column: int) -> list[str]:
+    def _copied(self, key: str | None, source: TextEntry, node: TextNode, column: int) -> list[str]:
         """An entry whose value is unchanged, with all comments in it."""
         own = node is source.node and source.last > 0
         if own and source.key == key:
@@ -382,12 +386,12 @@ class BlockWriter:
         behind = "" if more else behind
         return [prefix + (gap + first if first else "") + behind, *(shift_line(line, column - source.column) for line in more)]
 
-    def _gap(self, source: Entry, node: Node) -> str:
+    def _gap(self, source: TextEntry, node: TextNode) -> str:
         """The blanks between a colon and its value."""
         gap = self._text[source.mark : node.start] if node is source.node else ""
         return gap if gap and not gap.strip(" ") else " "
 
-    def _block_of(self, source: Entry, node: Node, column: int) -> list[str]:
+    def _block_of(self, source: TextEntry, node: TextNode, column: int) -> list[str]:
         """The lines of a node's block, moved to a column."""
         first = node.entries[0]
         start = line_start(self._text, first.start)
@@ -396,7 +400,7 @@ class BlockWriter:
         columns = column - node.column
         return [*(shift_line(line, columns) for line in lead), " " * column + opening, *(shift_line(line, columns) for line in more)]
 
-    def _nested(self, key: str | None, value: Any, path: Path, column: int, source: Entry, node: Node) -> list[str]:
+    def _nested(self, key: str | None, value: Any, path: Path, column: int, source: TextEntry, node: TextNode) -> list[str]:
         """A map or list that has changed somewhere inside. Raises: UnsureError for a merge key that would have to be written out."""
         if self._sources.trusts_aliases and len(node.by_key) > len(node.entries):
             raise UnsureError
@@ -409,12 +413,12 @@ class BlockWriter:
         lines = [prefix + behind, *below] if anchor else _joined(prefix, behind, below, column)
         return [*lines, *self._beside.below(source, node, moved)]
 
-    def _anchor(self, node: Node) -> str:
+    def _anchor(self, node: TextNode) -> str:
         """The anchor of a value behind a blank; "" where it has none, or aliases are written out."""
         match = _ANCHOR.match(self._text, node.start, node.end) if self._sources.keeps_aliases else None
         return f" {match[0]}" if match else ""
 
-    def _inline(self, key: str | None, value: Any, path: Path, column: int, source: Entry, node: Node) -> list[str]:
+    def _inline(self, key: str | None, value: Any, path: Path, column: int, source: TextEntry, node: TextNode) -> list[str]:
         """A value on the line of its key: a changed scalar, or a map or list in brackets."""
         prefix = self._prefix(key, source, column)
         behind = self._beside.behind(source, node, key)

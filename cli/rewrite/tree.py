@@ -19,7 +19,7 @@ class Form(Enum):
 
 
 @dataclass(slots=True)
-class Node:
+class TextNode:
     """One value. Offsets count characters of the text; `end` is behind the last character that belongs to it, comments never do."""
 
     data: Any
@@ -27,19 +27,19 @@ class Node:
     start: int
     end: int
     column: int = 0  # of the keys or dashes of a block
-    entries: list[Entry] = field(default_factory=list)
-    by_key: dict[str, Entry] = field(default_factory=dict)  # those that a merge key brings in too
+    entries: list[TextEntry] = field(default_factory=list)
+    by_key: dict[str, TextEntry] = field(default_factory=dict)  # those that a merge key brings in too
     known: bool = True  # whether its entries are all that it consists of
     local: bool = True  # whether it can be moved: no anchors, aliases and merge keys
-    stands_for: Node | None = None
+    stands_for: TextNode | None = None
 
 
 @dataclass(slots=True)
-class Entry:
+class TextEntry:
     """A key with its value, or an item of a list. In a block `first` to `last` are its lines, with the comments that are its own."""
 
     key: str | None
-    node: Node
+    node: TextNode
     start: int  # of the key or the dash
     mark: int  # behind the colon or the dash
     column: int = 0
@@ -47,14 +47,14 @@ class Entry:
     last: int = 0  # the end of its last line, without the line's end
 
 
-def resolve_alias(node: Node) -> Node:
+def resolve_alias(node: TextNode) -> TextNode:
     """The value that an alias refers to; any other is itself."""
     return node.stands_for if node.stands_for is not None else node
 
 
-def entry_at(root: Entry, path: Path) -> Entry | None:
+def entry_at(root: TextEntry, path: Path) -> TextEntry | None:
     """The entry at a path below a root; None where there is none."""
-    entry: Entry | None = root
+    entry: TextEntry | None = root
     for step in path:
         if entry is None:
             return None
@@ -97,7 +97,7 @@ def shift_line(line: str, columns: int) -> str:
     return line[min(-columns, blank) :]
 
 
-def assign(text: str, root: Entry) -> None:
+def assign(text: str, root: TextEntry) -> None:
     """Gives each entry below a block its lines. Comments above the first entry of a document and behind its last stay where they are."""
     node = root.node
     root.first = line_start(text, node.entries[0].start)
@@ -105,7 +105,7 @@ def assign(text: str, root: Entry) -> None:
     _assign(text, root)
 
 
-def _assign(text: str, above: Entry) -> None:
+def _assign(text: str, above: TextEntry) -> None:
     entries = above.node.entries
     head = line_end(text, above.mark)
     opening = entries[0]

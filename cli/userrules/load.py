@@ -32,7 +32,7 @@ from .idle import list_idle
 from .marks import find_position
 
 if TYPE_CHECKING:
-    from .surroundings import Surroundings
+    from .surroundings import PolicyInputs
 
 MAX_FILE_BYTES: Final = 2**20
 MAX_POLICIES: Final = 200  # and files
@@ -153,7 +153,7 @@ class UserRuleContext:
     """The users' rules of a run, and where what they read comes from."""
 
     def __init__(
-        self, rules: UserRules, documents: Callable[[], list[Fields]], pods: Callable[[], Pods], live: "Surroundings | None" = None
+        self, rules: UserRules, documents: Callable[[], list[Fields]], pods: Callable[[], Pods], live: "PolicyInputs | None" = None
     ) -> None:
         """`documents` reads all objects of the input as written, and raises UnknownError in a part of it; `pods` makes what renders.
 

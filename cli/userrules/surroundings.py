@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MANAGER: Final = "dynamo-webhooks-check"  # how these reads are called to an API server
 
 
-class Surroundings:
+class PolicyInputs:
     """The surroundings of writes, in a cluster. What may not be read is unknown, with the API server's reason."""
 
     def __init__(self, kubeconfig: str, context: str) -> None:

@@ -14,7 +14,7 @@ from ...policies.rule import Rule
 from ..objects.manifest import Identity, Manifest
 from ..yaml.load import Position, Source
 from .fields import field_of, first_line
-from .fixes import Edit, fix_of
+from .fixes import FieldEdit, fix_of
 from .levels import ERROR, POLICIES
 
 MAX_TEXT_CHARACTERS: Final = 2_000  # of a path or message: both may quote long names
@@ -52,7 +52,7 @@ class LocatedFinding(NamedTuple):
     fix: str
     field: str = ""  # for `explain`, if more useful than the rule: a field of the schema, keys and indices as *
     also: tuple[DuplicateFinding, ...] = ()  # what says the same of the value
-    edit: Edit | None = None  # the remedy, if it needs no decision
+    edit: FieldEdit | None = None  # the remedy, if it needs no decision
     since: str = ""  # the first line of the operator with such a finding; empty for all lines
 
     @property
@@ -108,7 +108,16 @@ class Findings:
         self._repeated: dict[Path, int] = {}  # list with a repeated key -> the number of its finding
 
     def add(
-        self, rule: Rule, level: str, stage: str, at: Path, text: str, fix: str = "", edit: Edit | None = None, of: Path = (), by: str = ""
+        self,
+        rule: Rule,
+        level: str,
+        stage: str,
+        at: Path,
+        text: str,
+        fix: str = "",
+        edit: FieldEdit | None = None,
+        of: Path = (),
+        by: str = "",
     ) -> None:
         """Adds a finding; `fix` replaces the rule's. `of` is the field to name if it is not `at`, `by` the id of a broken CEL rule."""
         document = self.manifest.document

@@ -17,7 +17,7 @@ ADD: Final = "add"  # a field that may be missing, with the maps above it
 _ALLOWED: Final = re.compile(r'must be one of ((?:"[^"]*"(?:, )?)+), got ', re.DOTALL)
 
 
-class Edit(NamedTuple):
+class FieldEdit(NamedTuple):
     """One edit: a field that goes, comes, gets another name, or another value; and which object of its file has it, by number."""
 
     what: str
@@ -26,7 +26,7 @@ class Edit(NamedTuple):
     number: int = 0
 
 
-def fix_of(finding: Finding, data: Any) -> Edit | None:
+def fix_of(finding: Finding, data: Any) -> FieldEdit | None:
     """The edit of a rule's finding, in the words of the author's version: what the rule says, or the allowed word that is meant."""
     mend = Mend(None) if finding.rule.removes else finding.mend
     path = (*finding.path, *mend.below) if mend is not None else finding.path
@@ -34,36 +34,36 @@ def fix_of(finding: Finding, data: Any) -> Edit | None:
     if value is MISSING and (mend is None or mend.value is None or finding.value is not None):  # the finding's value is at another path
         return None
     if mend is not None:
-        return Edit(REMOVE, path) if mend.value is None else Edit(ADD if value is MISSING else SET, path, mend.value)
+        return FieldEdit(REMOVE, path) if mend.value is None else FieldEdit(ADD if value is MISSING else SET, path, mend.value)
     match = _ALLOWED.match(finding.text)
     if match is None or not isinstance(value, str) or value != finding.value:
         return None
     allowed = re.findall(r'"([^"]*)"', match[1])
     near = allowed[0] if len(allowed) == 1 else nearest(value.strip(), allowed, SURE)
-    return Edit(SET, finding.path, near) if near not in (None, value) else None
+    return FieldEdit(SET, finding.path, near) if near not in (None, value) else None
 
 
-def correct_spelling(data: Any, path: Path, known: Iterable[str]) -> Edit | None:
+def correct_spelling(data: Any, path: Path, known: Iterable[str]) -> FieldEdit | None:
     """The edit of an unknown field into the known one that it resembles, unless that is there, too, or the name is no text."""
     word = path[-1]
     near = nearest(word, known, SURE) if isinstance(word, str) else None
     parent = lookup(data, path[:-1])
-    return Edit(RENAME, path, near) if near is not None and isinstance(parent, dict) and near not in parent else None
+    return FieldEdit(RENAME, path, near) if near is not None and isinstance(parent, dict) and near not in parent else None
 
 
-def convert_scalar_type(wanted: str, value: Any, written: str) -> Edit | None:
+def convert_scalar_type(wanted: str, value: Any, written: str) -> FieldEdit | None:
     """The edit, without its path, that gives a scalar its field's type; `written` is its text in the file."""
     if wanted == "string" and isinstance(value, (bool, int, float)) and written and written[0] not in "\"'&*!|>{[":
-        return Edit(SET, (), written)
+        return FieldEdit(SET, (), written)
     word = value.strip() if isinstance(value, str) else ""
     if wanted == "integer" and re.fullmatch(r"-?[0-9]{1,18}", word):
-        return Edit(SET, (), int(word))
+        return FieldEdit(SET, (), int(word))
     if wanted == "boolean" and word.lower() in ("true", "false"):
-        return Edit(SET, (), word.lower() == "true")
+        return FieldEdit(SET, (), word.lower() == "true")
     return None
 
 
-def apply_fixes(data: Any, edits: Iterable[Edit]) -> Any:
+def apply_fixes(data: Any, edits: Iterable[FieldEdit]) -> Any:
     """Copy an object with edits applied, except new names: later items of lists first, and none of those removed."""
     out = copy.deepcopy(data)
     for edit in sorted(dict.fromkeys(edits), key=_last_first):
@@ -87,5 +87,5 @@ def _above(data: Any, path: Path) -> Any:
     return data
 
 
-def _last_first(edit: Edit) -> tuple[tuple[int, int, str], ...]:
+def _last_first(edit: FieldEdit) -> tuple[tuple[int, int, str], ...]:
     return tuple((1, -step, "") if isinstance(step, int) else (0, 0, str(step)) for step in edit.path)

@@ -34,7 +34,7 @@ from ..objects.manifest import Manifest, explain_unknown_kind
 from .conflicts import find_conflicts
 from .fields import first_line, known_fields
 from .finding import Findings, ValidationOutcome
-from .fixes import ADD, MOVE, RENAME, SET, Edit, convert_scalar_type, correct_spelling
+from .fixes import ADD, MOVE, RENAME, SET, FieldEdit, convert_scalar_type, correct_spelling
 from .levels import CEL, CONVERSION, DECODE, ERROR, IGNORE, POLICIES, SCHEMA, STRICT, WARN, WARNING
 from .references import list_checkpoint_references
 
@@ -186,7 +186,7 @@ class _Run:
         field, edit = "apiVersion" if self.kind in BY_NAME else "kind", None
         group, _, version = self.version.rpartition("/")
         if group and BY_NAME[self.kind].has(version) and nearest(group, [GROUP], SURE):
-            edit = Edit(SET, (field,), api_version(version))
+            edit = FieldEdit(SET, (field,), api_version(version))
         self.findings.add(checks.UNKNOWN_KIND, ERROR, DECODE, (field,), explain_unknown_kind(self.manifest), edit=edit)
 
     def find_dropped(self, *, readable: bool = True) -> None:
@@ -215,7 +215,7 @@ class _Run:
 
         for path, name in find_foreign_keys(self.kind, self.version, self.manifest.data):
             text = f"is {BY_NAME[self.kind].other(self.version)}'s name of {name}; here it is another resource"
-            self.findings.add(checks.OTHER_VERSION, WARNING, DECODE, path, text, f"Rename it to {name}", Edit(RENAME, path, name))
+            self.findings.add(checks.OTHER_VERSION, WARNING, DECODE, path, text, f"Rename it to {name}", FieldEdit(RENAME, path, name))
 
     def _unknown_field(self, path: Path, level: str, stage: str, lost: str) -> None:
         """Reports a field that the kind lacks, unless it is below a value of a wrong type, which is reported."""
@@ -254,7 +254,7 @@ class _Run:
             text, fix = f"is {foreign.version}'s name of {foreign.name}{lost}", f"Write {foreign.name}{f', or {version}' * bool(version)}"
             if lookup(self.manifest.data, foreign.here) is MISSING:
                 self.slips[format_path(foreign.here)] = f"Write {foreign.name} in place of {path[-1]}"
-        edit = Edit(MOVE, path, (self.settings.line, foreign.there)) if foreign.is_sure else None
+        edit = FieldEdit(MOVE, path, (self.settings.line, foreign.there)) if foreign.is_sure else None
         self.findings.add(checks.UNKNOWN_FIELD, level, stage, path, text, fix, edit)
         return True
 
@@ -296,7 +296,7 @@ class _Run:
                 there = lookup(self.write.object, at)
                 self.findings.expect_repeats(error.path[:-1])
             text, fix, value = allowed(error, there)
-            edit = Edit(ADD if there is MISSING else SET, error.path, value) if value is not None else None
+            edit = FieldEdit(ADD if there is MISSING else SET, error.path, value) if value is not None else None
             if error.rule != _UNIQUE or not self.findings.is_repeated(rule, stage, error.path, error.path, text):
                 self.findings.add(rule, level, stage, at, text, fix, edit, error.path, error.rule)
         return seen

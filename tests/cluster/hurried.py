@@ -9,7 +9,7 @@ from dynamo_webhooks.certs.installation import installation
 from dynamo_webhooks.certs.state import Timings
 from dynamo_webhooks.cli.commands import provision
 from dynamo_webhooks.cli.console.parser import Parser
-from dynamo_webhooks.cli.daemon.provisioner import Pace
+from dynamo_webhooks.cli.daemon.provisioner import ProvisionerTimings
 from dynamo_webhooks.kube.lease import Timings as LeaseTimings
 
 
@@ -19,7 +19,7 @@ def main() -> int:
     options = Parser("provision", provision).options(words).daemon
     settings = provision.settings_of(options)
     timings = Timings(**{name: timedelta(seconds=seconds) for name, seconds in json.loads(times).items()})
-    pace = Pace(apart=1.0, lease=LeaseTimings(duration=5, deadline=4, retry=0.5))
+    pace = ProvisionerTimings(apart=1.0, lease=LeaseTimings(duration=5, deadline=4, retry=0.5))
     return provision.serve(options, settings, replace(installation(settings), timings=timings), pace)
 
 

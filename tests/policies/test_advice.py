@@ -9,7 +9,7 @@ import pytest
 
 from dynamo_webhooks.admission.judging import judge
 from dynamo_webhooks.api.paths import MISSING, Path, format_path, lookup
-from dynamo_webhooks.cli.validation.fixes import ADD, REMOVE, Edit, fix_of
+from dynamo_webhooks.cli.validation.fixes import ADD, REMOVE, FieldEdit, fix_of
 from dynamo_webhooks.policies.finding import Finding
 from dynamo_webhooks.policies.rule import Level
 from tests.policies.example_runs import RULES, Shown, blocks, list_shown
@@ -42,7 +42,7 @@ class Advice(NamedTuple):
     """One thing that a finding advises, and the edits that do it."""
 
     says: str
-    edits: list[Edit]
+    edits: list[FieldEdit]
 
 
 def _find(data: Any, path: Path, name: str) -> Path | None:
@@ -83,26 +83,26 @@ def advise(example: Example, finding: Finding) -> Iterator[Advice]:
     if edit is not None:
         yield Advice("the automatic fix", [edit])
     if allowed := _LISTED.search(finding.text):
-        yield from (Advice(f"must be {word}", [Edit(ADD, path, word)]) for word in re.findall(r'"([^"]*)"', allowed[1]))
+        yield from (Advice(f"must be {word}", [FieldEdit(ADD, path, word)]) for word in re.findall(r'"([^"]*)"', allowed[1]))
     told = (_SAMPLE.search(finding.text) or _SAMPLE.search(fix), _EXACT.match(finding.text), _BOUND.match(finding.text), _WRITE.match(fix))
-    yield from (Advice(found[0], [Edit(ADD, path, _like(lookup(data, path), found[1]))]) for found in told if found is not None)
+    yield from (Advice(found[0], [FieldEdit(ADD, path, _like(lookup(data, path), found[1]))]) for found in told if found is not None)
     if _UNSET.match(finding.text) and lookup(data, path) is not MISSING:
-        yield Advice("must be unset", [Edit(REMOVE, path)])
+        yield Advice("must be unset", [FieldEdit(REMOVE, path)])
     if _REMOVE_IT.search(fix):
-        yield Advice("remove it", [Edit(REMOVE, path)])
+        yield Advice("remove it", [FieldEdit(REMOVE, path)])
     for found in _REMOVE.finditer(fix):
         if (named := _find(data, path, found[1])) is not None:
-            yield Advice(found[0], [Edit(REMOVE, named)])
+            yield Advice(found[0], [FieldEdit(REMOVE, named)])
     for found in (*_SET.finditer(fix), *_PAIR.finditer(fix)):
-        yield Advice(found[0], [Edit(ADD, _beside(data, path, found[1]), _value(found[2]))])
+        yield Advice(found[0], [FieldEdit(ADD, _beside(data, path, found[1]), _value(found[2]))])
     restored = _RESTORE.search(fix)
     if restored is not None and example.old_text is not None:
         named = _beside(data, path, restored[1]) if restored[1] else path
         old = lookup(example.review().old, named)
-        yield Advice(restored[0], [Edit(REMOVE, named) if old is MISSING else Edit(ADD, named, old)])
+        yield Advice(restored[0], [FieldEdit(REMOVE, named) if old is MISSING else FieldEdit(ADD, named, old)])
 
 
-def done(data: Any, edits: list[Edit]) -> Any:
+def done(data: Any, edits: list[FieldEdit]) -> Any:
     """A copy of an object with edits made."""
     out = copy.deepcopy(data)
     for edit in edits:

@@ -80,20 +80,20 @@ async def _cluster(options: Options) -> int:
     from . import work
 
     async with connect_cluster(COMPONENT, options.kubeconfig, options.context) as cluster:
-        hands = work.CertificateActions(cluster, await installed(options, cluster))
+        actions = work.CertificateActions(cluster, await installed(options, cluster))
         if options.action == "inspect":
-            return _show(work.describe_cluster(await hands.gatherer.gather()), options.output)
+            return _show(work.describe_cluster(await actions.gatherer.gather()), options.output)
         if options.action == "inject":
-            done = await hands.inject(dry_run=options.dry_run)
+            done = await actions.inject(dry_run=options.dry_run)
             for _, text in done:
                 write_stderr(text)
             if not done:
                 write_stderr("every object shows the bundle already")
             return OK if all(well for well, _ in done) else REFUSED
         if options.action == "issue":
-            write_stderr(await hands.issue(dry_run=options.dry_run))
+            write_stderr(await actions.issue(dry_run=options.dry_run))
         else:
-            write_stderr(await hands.rotate(compromised=options.compromised, dry_run=options.dry_run))
+            write_stderr(await actions.rotate(compromised=options.compromised, dry_run=options.dry_run))
         return OK
 
 

@@ -15,7 +15,7 @@ from ...rewrite.emit import emit_double_quoted, emit_flow_scalar
 from ...rewrite.rewrite import NotWrittenError
 from ...rewrite.tree import is_same_json
 from ...validation.finding import LocatedFinding
-from ...validation.fixes import MOVE, RENAME, SET, Edit, apply_fixes
+from ...validation.fixes import MOVE, RENAME, SET, FieldEdit, apply_fixes
 from ...yaml.comments import find_lines_inside_texts
 from ...yaml.errors import InputError
 from ...yaml.load import Document, Source, read_text
@@ -35,7 +35,7 @@ class FixedFile(NamedTuple):
 
 def fix_files(findings: Iterable[LocatedFinding]) -> tuple[list[FixedFile], int]:
     """The files that edits change, in order, and the exit code: a file that can't be changed is reported, and kept."""
-    by_file: dict[str, tuple[Source, dict[int, list[Edit]]]] = {}
+    by_file: dict[str, tuple[Source, dict[int, list[FieldEdit]]]] = {}
     for finding in findings:
         if finding.edit is not None:
             _, edits = by_file.setdefault(finding.source.name, (finding.source, {}))
@@ -63,7 +63,7 @@ def write(done: list[FixedFile]) -> int:
     return worst_code(codes)
 
 
-def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:
+def with_edits(source: Source, edits: dict[int, list[FieldEdit]]) -> str:
     """The text with the edits of each object, by number. Edits of names come first and replace old names in place.
 
     Raises: NotWrittenError if a part of it can't be read or written.
@@ -103,7 +103,7 @@ def with_edits(source: Source, edits: dict[int, list[Edit]]) -> str:
     return replace_objects(named.name, named.text, wanted, expands=False).text
 
 
-def _replace_values(source: Source, edits: dict[int, list[Edit]], wanted: list[Any]) -> str | None:
+def _replace_values(source: Source, edits: dict[int, list[FieldEdit]], wanted: list[Any]) -> str | None:
     """The text with new values over the old ones, and over an anchor's where aliases share it; None where it then says anything else."""
     documents = [document for document in read_text(source) if isinstance(document, Document)]
     ours = [manifest.document for manifest in find_manifests(documents)]
@@ -128,7 +128,7 @@ def _meaningful_fields(data: Any) -> Any:
     return {name: value for name, value in data.items() if name in _FIELDS} if isinstance(data, dict) else data
 
 
-def _certain(edits: list[Edit]) -> list[Edit]:
+def _certain(edits: list[FieldEdit]) -> list[FieldEdit]:
     """The edits, each once, without renames that would give two fields of a map one name: only a person knows which of them is meant."""
     once = list(dict.fromkeys(edits))
     same = Counter((edit.path[:-1], edit.value) for edit in once if edit.what == RENAME)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ....policies.facts import Facts
     from ...objects.cluster_snapshot import ClusterSnapshot
     from ...objects.stored import StoredObjects
-    from ...userrules.surroundings import Surroundings
+    from ...userrules.surroundings import PolicyInputs
     from ...yaml.load import Source
     from .options import Options
 
@@ -29,7 +29,7 @@ class CheckInputs(NamedTuple):
     files: list[str | Source | InputError]
     old: StoredObjects | None  # the stored objects of updates
     snapshot: ClusterSnapshot | None  # of the cluster, where one was asked for
-    live: Surroundings | None = None  # what policies may read of it
+    live: PolicyInputs | None = None  # what policies may read of it
 
     def add_facts(self, known: Facts) -> Facts:
         """The facts, and those of the live cluster that are unknown otherwise."""
@@ -63,10 +63,10 @@ def gather_inputs(options: Options) -> CheckInputs:
     if not options.cluster:
         return CheckInputs(files, old, None)
     from ...objects.cluster_snapshot import StoredInCluster, snapshot_cluster
-    from ...userrules.surroundings import Surroundings
+    from ...userrules.surroundings import PolicyInputs
 
     snapshot = snapshot_cluster(options.kubeconfig, options.context, options.namespace)
-    live = None if snapshot.unreachable else Surroundings(options.kubeconfig, options.context)
+    live = None if snapshot.unreachable else PolicyInputs(options.kubeconfig, options.context)
     if _names_files(options):
         return CheckInputs(files, StoredInCluster(snapshot), snapshot, live)
     return CheckInputs([*snapshot.files], old, snapshot, live)

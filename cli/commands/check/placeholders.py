@@ -33,7 +33,7 @@ _MAX_PLACEHOLDER_CHARACTERS: Final = 60
 _key = attrgetter("rule", "path", "message")  # of a finding
 
 
-class _Open(NamedTuple):
+class _Placeholder(NamedTuple):
     """A value, or the key of one, that holds placeholders."""
 
     path: Path
@@ -68,17 +68,17 @@ class _FieldContext(NamedTuple):
         return _FieldContext((*self.path, named), node, self.sure and step not in _OF_SHELLS)
 
 
-def _find_placeholders(manifest: Manifest) -> list[_Open]:
+def _find_placeholders(manifest: Manifest) -> list[_Placeholder]:
     """The values and keys of an object that hold placeholders, once for each place in the file."""
     document = manifest.document
-    opened: dict[Position, _Open] = {}
+    opened: dict[Position, _Placeholder] = {}
     root = _FieldContext((), whole_schema(manifest.identity.kind, manifest.version) if manifest.known else None, sure=True)
     for field, text, key in _texts(document.data, root):
         texts, sure = _placeholders(text, field)
         if texts:
             position = document.position(field.path) if key else document.value_position(field.path)
             name = shorten(format_path(field.path), MAX_TEXT_CHARACTERS)
-            opened.setdefault(position, _Open(field.path, name, texts, position, _likely(text, texts, field, key=key), key, sure))
+            opened.setdefault(position, _Placeholder(field.path, name, texts, position, _likely(text, texts, field, key=key), key, sure))
     return [*opened.values()]
 
 
@@ -145,7 +145,7 @@ def check_unfilled(manifest: Manifest, operation: str, old: Fields | None, setti
     return ValidationOutcome(kept, filled.not_evaluated)
 
 
-def _level(holder: _Open, findings: list[LocatedFinding]) -> str:
+def _level(holder: _Placeholder, findings: list[LocatedFinding]) -> str:
     """Whether a server refuses the placeholder, there or in what holds it."""
     for each in findings:
         holds = each.stage != POLICIES and holder.name.startswith(each.path) and holder.name[len(each.path) :][:1] in ("", ".", "[")
@@ -154,7 +154,7 @@ def _level(holder: _Open, findings: list[LocatedFinding]) -> str:
     return WARNING
 
 
-def _changed(manifest: Manifest, written: Fields, opened: list[_Open], *, remove: bool) -> Manifest:
+def _changed(manifest: Manifest, written: Fields, opened: list[_Placeholder], *, remove: bool) -> Manifest:
     """The object without the values that hold placeholders, or with likely ones; keys and items of lists are likely ones in any case."""
     document = copy.copy(manifest.document)
     document.data = copy.deepcopy(written)
@@ -169,7 +169,7 @@ def _changed(manifest: Manifest, written: Fields, opened: list[_Open], *, remove
     return manifest._replace(document=document)
 
 
-def _note(manifest: Manifest, opened: list[_Open]) -> NotEvaluated:
+def _note(manifest: Manifest, opened: list[_Placeholder]) -> NotEvaluated:
     texts = [*dict.fromkeys(text for holder in opened for text in holder.texts)]
     more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
     document = manifest.document

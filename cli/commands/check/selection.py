@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...project.load import Severity
     from ...project.options import ProjectOptions
     from ...userrules.load import Pods, UserRuleContext, UserRules
-    from ...userrules.surroundings import Surroundings
+    from ...userrules.surroundings import PolicyInputs
     from ...validation.finding import LocatedFinding
     from ...yaml.load import Source
 
@@ -84,7 +84,7 @@ def select_rules(
 
 
 def make_rule_context(
-    rules: UserRules | None, files: Sequence[str | Source | InputError] | None, live: Surroundings | None = None
+    rules: UserRules | None, files: Sequence[str | Source | InputError] | None, live: PolicyInputs | None = None
 ) -> UserRuleContext | None:
     """The rules of a run over some files, which are read once more when a rule asks for all documents; None without rules.
 

@@ -23,7 +23,7 @@ from ....policies.components import list_containers
 from ....policies.review import Fields
 from ...rewrite.align import Origin
 from ...rewrite.tree import is_same_json
-from ...validation.fixes import Edit
+from ...validation.fixes import FieldEdit
 from ..convert.fields import trace_converted
 
 _ENTRIES: Final = {("env", "name"): ("envs", "name"), ("volumeMounts", "mountPath"): ("volumeMounts", "mountPoint")}  # of both versions
@@ -114,7 +114,7 @@ def _role(path: Path, before: Fields, after: Fields) -> Iterator[RetainedField]:
         yield RetainedField((*path, "componentType"), text)
 
 
-def move_fields(data: Fields, edits: Sequence[Edit]) -> tuple[Fields, Origin] | None:
+def move_fields(data: Fields, edits: Sequence[FieldEdit]) -> tuple[Fields, Origin] | None:
     """The object with the fields of edits moved, and where its values come from; None where they can't be without a decision.
 
     An edit's value is the line to convert for, and the field's path in the other version, with list items by name. Costs the object's size.

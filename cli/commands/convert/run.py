@@ -19,7 +19,7 @@ from ...legacy.modernise import modernise
 from ...legacy.recognise import recognise
 from ...objects.forms import with_schema_defaults
 from ...objects.manifest import find_manifests
-from ...objects.text_edits import Moves
+from ...objects.text_edits import ObjectOrigins
 from ...rewrite.align import Origin
 from ...rewrite.rewrite import NotWrittenError, rewrite
 from ...validation.finding import LocatedFinding
@@ -74,7 +74,7 @@ class ConvertedText:
         before = [document.data for document in piece.documents]
         if piece.errors:
             return piece.text, before  # what can't be read as a whole could not be written as a whole
-        moves = Moves()
+        moves = ObjectOrigins()
         after = [_Document(self, piece, index, moves).value(data, ()) for index, data in enumerate(before)]
         if all(new is old for new, old in zip(after, before, strict=True)):
             return piece.text, before
@@ -114,7 +114,7 @@ def convert_text(
 class _Document:
     """One document: its object, or the objects of a list."""
 
-    def __init__(self, file: ConvertedText, piece: Piece, index: int, moves: Moves) -> None:
+    def __init__(self, file: ConvertedText, piece: Piece, index: int, moves: ObjectOrigins) -> None:
         self.file = file
         self.piece = piece
         self.document = piece.documents[index]

@@ -15,7 +15,7 @@ from ....kube.lease import MAX_LEASE_FACTOR
 from ....kube.protocol import Node
 from ....kube.times import parse_time
 from . import repairs
-from .finding import Finding, error, info, warning
+from .finding import DoctorFinding, error, info, warning
 from .observe import ClusterView
 
 SOON: Final = 90 * DAY  # an authority that ends within this time should have been replaced
@@ -25,7 +25,7 @@ _MISSED: Final = 4  # renewals of a Lease in a row, by which its holder is dead
 _LASTING: Final = 15.0  # seconds that a Lease of the provisioner lasts
 
 
-def check_secrets(view: ClusterView) -> Iterator[Finding]:
+def check_secrets(view: ClusterView) -> Iterator[DoctorFinding]:
     """The serving Secret holds what a server accepts, for long enough, from an authority that can sign again."""
     state, where = view.state, view.namespace
     if state is None:
@@ -41,7 +41,7 @@ def check_secrets(view: ClusterView) -> Iterator[Finding]:
         yield from _authority(view, state)
 
 
-def _serving(view: ClusterView, serving: Serving, what: str, repair: str) -> Iterator[Finding]:
+def _serving(view: ClusterView, serving: Serving, what: str, repair: str) -> Iterator[DoctorFinding]:
     key = serving.key.pem if serving.key else b""
     try:
         accepted = accept(Content(serving.chain, key, serving.bundle), Source.API, view.about.profile.server_name, view.now)
@@ -73,7 +73,7 @@ def _is_spreading(view: ClusterView) -> bool:
     return lasted is not None and lasted < state.timings.settle + DELAY
 
 
-def _authority(view: ClusterView, state: CertificateState) -> Iterator[Finding]:
+def _authority(view: ClusterView, state: CertificateState) -> Iterator[DoctorFinding]:
     what, repair = f"Secret {view.namespace}/{view.about.called.authority}", repairs.certs("rotate", view.namespace)
     secret = state.authority
     if secret is None or secret.current is None:
@@ -89,7 +89,7 @@ def _authority(view: ClusterView, state: CertificateState) -> Iterator[Finding]:
         yield warning("expiry", what, text, repair)
 
 
-def check_trust(view: ClusterView) -> Iterator[Finding]:
+def check_trust(view: ClusterView) -> Iterator[DoctorFinding]:
     """Every configuration object leads to us, and trusts each certificate that is presented, or else the one in the Secret."""
     state = view.state
     if state is None:
@@ -100,7 +100,7 @@ def check_trust(view: ClusterView) -> Iterator[Finding]:
         yield from _target(view, target, leaves, chain)
 
 
-def _target(view: ClusterView, target: Target, leaves: tuple[Certificate, ...], chain: tuple[Certificate, ...]) -> Iterator[Finding]:
+def _target(view: ClusterView, target: Target, leaves: tuple[Certificate, ...], chain: tuple[Certificate, ...]) -> Iterator[DoctorFinding]:
     what, inject = f"{target.kind} {target.name}", repairs.certs("inject", view.namespace)
     profile = view.about.profile
     if target.stance is Stance.UNSET:
@@ -126,7 +126,7 @@ def _target(view: ClusterView, target: Target, leaves: tuple[Certificate, ...], 
                 yield error("trust", what, text, repair)
 
 
-def check_rotation(view: ClusterView) -> Iterator[Finding]:
+def check_rotation(view: ClusterView) -> Iterator[DoctorFinding]:
     """Report the state of a rotation, by the facts and by what the provisioner wrote."""
     if view.state is None:
         return
@@ -143,7 +143,7 @@ def check_rotation(view: ClusterView) -> Iterator[Finding]:
             yield warning("provisioner", what, f"it says: {condition.get('message', '')}")
 
 
-def check_endpoints(view: ClusterView) -> Iterator[Finding]:
+def check_endpoints(view: ClusterView) -> Iterator[DoctorFinding]:
     """The Service has the port that the API server calls, and ready servers behind it."""
     where, service = view.namespace, view.about.profile.service
     what, command = f"Service {where}/{service}", repairs.status(where, "server")
@@ -175,7 +175,7 @@ def _with_port(view: ClusterView, service: Node) -> str:
     return repairs.patch("Service", name, "/spec/ports/-", port, namespace=where)
 
 
-def _endpoint(view: ClusterView, endpoint: Endpoint, command: str) -> Iterator[Finding]:
+def _endpoint(view: ClusterView, endpoint: Endpoint, command: str) -> Iterator[DoctorFinding]:
     state, leaf, what = view.state, endpoint.leaf, f"server {endpoint.address}"
     if leaf is None:
         yield info("endpoints", what, "can't be reached from here: its certificate is unknown")
@@ -188,7 +188,7 @@ def _endpoint(view: ClusterView, endpoint: Endpoint, command: str) -> Iterator[F
         yield warning("certificate", what, text, repairs.restart(view.namespace, "server"))
 
 
-def check_provisioner(view: ClusterView) -> Iterator[Finding]:
+def check_provisioner(view: ClusterView) -> Iterator[DoctorFinding]:
     """A provisioner must hold the Lease and renew it."""
     where, name = view.namespace, view.about.called.lease
     what, again = f"Lease {where}/{name}", repairs.restart(where, "provisioner")
@@ -213,7 +213,7 @@ def late_lease(lease: Node, now: datetime) -> str | None:
     return f"since {renewed:%Y-%m-%d %H:%M:%S} UTC" if renewed else "ever"
 
 
-def check_reconciler(view: ClusterView) -> Iterator[Finding]:
+def check_reconciler(view: ClusterView) -> Iterator[DoctorFinding]:
     """A reconciler must hold its Lease and renew it, where one is installed."""
     election, where = view.about.election, view.namespace
     parts = [key for key, _ in view.parts.of_kind("Deployment") if key[2].endswith("-reconciler")]
@@ -229,7 +229,7 @@ def check_reconciler(view: ClusterView) -> Iterator[Finding]:
         yield error("reconciler", what, text, repairs.restart(where, "reconciler"))
 
 
-def check_scope(view: ClusterView) -> Iterator[Finding]:
+def check_scope(view: ClusterView) -> Iterator[DoctorFinding]:
     """Which namespaces other operators have claimed."""
     if view.claims:
         judged = "left alone by the reconciler, and by the webhooks if namespace.scope.claimable names them"

@@ -13,7 +13,7 @@ from ...console.escaping import escape_document
 from ...console.exits import OK, REFUSED, UNREACHABLE, UsageError
 from ...console.output import write_stderr, write_stdout
 from ...installation.connection import connect_cluster
-from .finding import Finding, Level, as_data, as_text, sort_findings, warning
+from .finding import DoctorFinding, Level, as_data, as_text, sort_findings, warning
 from .options import Options
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def run(options: Options) -> int:
     return REFUSED if any(each.level is Level.ERROR for each in findings) else OK
 
 
-async def _examine(options: Options) -> list[Finding]:
+async def _examine(options: Options) -> list[DoctorFinding]:
     connect = partial(connect_cluster, _CLIENT, options.kubeconfig, options.context)
     async with connect() as cluster:
         return await examine(
@@ -75,7 +75,7 @@ async def _printed(options: Options) -> str:
     return emit_yaml(parts.printed(key))
 
 
-async def _installed(cluster: Cluster, namespace: str, config: str | None, *, lenient: bool) -> tuple[Installation, list[Finding]]:
+async def _installed(cluster: Cluster, namespace: str, config: str | None, *, lenient: bool) -> tuple[Installation, list[DoctorFinding]]:
     """The installation of a configuration, and the errors in that. Raises: ApiError, UsageError."""
     from ...installation import names
 
@@ -96,7 +96,7 @@ async def examine(
     lenient: bool = False,
     opener: Opener | None = None,
     upgrade_to: Line | None = None,
-) -> list[Finding]:
+) -> list[DoctorFinding]:
     """All findings, in the order of the checks; `opener` connects to one of several API servers. Raises: ApiError, UsageError."""
     from ....api.line import decide_line
     from . import certificates, definitions, storage, workloads

@@ -15,14 +15,14 @@ from ....certs.state import TargetKind
 from ....kube.storage_versions import read_definition
 from ....webhooks.routes import ROUTES, Route
 from . import repairs
-from .finding import Finding, error, warning
+from .finding import DoctorFinding, error, warning
 from .observe import ClusterView, name_policy
 
 Node = dict[str, Any]
 _PURPOSES = {TargetKind.MUTATING: Purpose.MUTATE, TargetKind.VALIDATING: Purpose.VALIDATE}
 
 
-def check_kinds(view: ClusterView) -> Iterator[Finding]:
+def check_kinds(view: ClusterView) -> Iterator[DoctorFinding]:
     """Every kind of the line is there, served in its versions, and stored in versions that exist."""
     line = decide_line(view.about.version, view.line)
     for kind in KINDS:
@@ -33,7 +33,7 @@ def check_kinds(view: ClusterView) -> Iterator[Finding]:
             yield error("kinds", _named(kind), "is not there: the API server doesn't know the kind", repairs.definitions(view.about))
 
 
-def check_lines(view: ClusterView) -> Iterator[Finding]:
+def check_lines(view: ClusterView) -> Iterator[DoctorFinding]:
     """The definitions are of the release of `operator.version`: otherwise fields are lost or refused."""
     kind, version = BY_ALIAS["DGD"], view.about.version
     line, wanted = view.line, of_release(version)
@@ -55,7 +55,7 @@ def check_lines(view: ClusterView) -> Iterator[Finding]:
         yield error("line", _named(kind), text, repairs.set_version(view.parts, version, f"{line}.0"))
 
 
-def _kind(kind: Kind, crd: Node, repair: str) -> Iterator[Finding]:
+def _kind(kind: Kind, crd: Node, repair: str) -> Iterator[DoctorFinding]:
     spec, status, known = crd.get("spec") or {}, crd.get("status") or {}, read_definition(crd)
     conditions = {str(each.get("type")): each for each in status.get("conditions") or () if isinstance(each, dict)}
     if (conditions.get("Established") or {}).get("status") != "True":
@@ -70,7 +70,7 @@ def _kind(kind: Kind, crd: Node, repair: str) -> Iterator[Finding]:
     yield from _conversion(kind, spec.get("conversion") or {})
 
 
-def _conversion(kind: Kind, conversion: Mapping[str, Any]) -> Iterator[Finding]:
+def _conversion(kind: Kind, conversion: Mapping[str, Any]) -> Iterator[DoctorFinding]:
     """The parts of our stanza; whose it is, and whom it trusts, is looked at elsewhere."""
     webhook = conversion.get("webhook") or {}
     service = (webhook.get("clientConfig") or {}).get("service")
@@ -90,7 +90,7 @@ def _conversion(kind: Kind, conversion: Mapping[str, Any]) -> Iterator[Finding]:
         yield error("conversion", _named(kind), text, repair)
 
 
-def check_configurations(view: ClusterView) -> Iterator[Finding]:
+def check_configurations(view: ClusterView) -> Iterator[DoctorFinding]:
     """Both configurations are there, and send every kind and version to its path."""
     for kind, name in view.about.targets:
         if kind not in _PURPOSES:
@@ -140,7 +140,7 @@ def _whole_again(view: ClusterView, kind: TargetKind, name: str, configuration: 
     return repairs.patch_all(kind, name, changes) if changes else ""
 
 
-def check_new_pods(view: ClusterView) -> Iterator[Finding]:
+def check_new_pods(view: ClusterView) -> Iterator[DoctorFinding]:
     """The entry for new pods is there if pods are restored, and can hold up neither pods of others nor those of components."""
     kind = TargetKind.MUTATING
     name = dict(view.about.targets)[kind]
@@ -165,7 +165,7 @@ def check_new_pods(view: ClusterView) -> Iterator[Finding]:
             yield error("new-pods", what, text, repairs.patch(kind, name, f"/webhooks/{index}/{field}", value))
 
 
-def _entry(what: str, route: Route, entry: Node | None, repair: str) -> Iterator[Finding]:
+def _entry(what: str, route: Route, entry: Node | None, repair: str) -> Iterator[DoctorFinding]:
     if entry is None:
         yield error("configurations", what, f"no entry leads to {route.path}: {route.text} passes by", repair)
         return
@@ -191,7 +191,7 @@ def _named(kind: Kind) -> str:
     return f"CustomResourceDefinition {kind.crd_name}"
 
 
-def check_guard(view: ClusterView) -> Iterator[Finding]:
+def check_guard(view: ClusterView) -> Iterator[DoctorFinding]:
     """The policy is there and bound, and no definition carries the annotation that gets past it."""
     if not any(kind is TargetKind.CRD for kind, _ in view.about.targets):
         return  # an installation for one namespace: another installation owns the definitions

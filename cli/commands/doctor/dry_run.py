@@ -11,7 +11,7 @@ from ....kube.errors import ApiError, ForbiddenError
 from ....kube.protocol import Cluster
 from ....kube.resources import resource_of_kind
 from ....policies.annotations import ORIGIN_VERSION
-from .finding import Finding, error, warning
+from .finding import DoctorFinding, error, warning
 from .repairs import certs, status
 
 DENIED: Final = "denied the request"
@@ -52,7 +52,7 @@ _CAUSES: Final = {
 
 async def try_requests(
     cluster: Cluster, namespace: str, excluded: tuple[str, ...], restore: Mapping[str, str] | None = None
-) -> list[Finding]:
+) -> list[DoctorFinding]:
     """Tries a good and a wrong graph in each version; what a namespace of another operator answers is not judged.
 
     `restore` are the commands that create missing objects again, by the kind.
@@ -66,7 +66,7 @@ async def try_requests(
     ]
 
 
-async def _tried(cluster: Cluster, namespace: str, version: str, *, expected: bool) -> list[Finding]:
+async def _tried(cluster: Cluster, namespace: str, version: str, *, expected: bool) -> list[DoctorFinding]:
     resource = resource_of_kind(KIND, version)
     try:
         made = await cluster.create(resource, _graph(version, namespace, _GOOD[version]), dry_run=True)
@@ -81,12 +81,12 @@ async def _tried(cluster: Cluster, namespace: str, version: str, *, expected: bo
     return [_error(version, "a wrong one was accepted: the validating webhook wasn't asked", VALIDATING)] if expected else []
 
 
-def _error(version: str, text: str, repair: str) -> Finding:
+def _error(version: str, text: str, repair: str) -> DoctorFinding:
     """A finding about requests in one version."""
     return error("request", f"{KIND} {api_version(version)}", text, repair)
 
 
-def _failure(failed: ApiError, namespace: str, version: str) -> Finding:
+def _failure(failed: ApiError, namespace: str, version: str) -> DoctorFinding:
     """Explain a refusal that isn't a verdict on the object."""
     if isinstance(failed, ForbiddenError) and DENIED not in failed.message:
         text = f"can't be tried: {failed.message}"

@@ -19,7 +19,7 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     """One finding; `check` names the checked part in one word."""
 
     level: Level
@@ -29,9 +29,9 @@ class Finding:
     repair: str = ""  # a command, or empty where only a person can decide
 
 
-error: Final = partial(Finding, Level.ERROR)
-warning: Final = partial(Finding, Level.WARNING)
-info: Final = partial(Finding, Level.INFO)
+error: Final = partial(DoctorFinding, Level.ERROR)
+warning: Final = partial(DoctorFinding, Level.WARNING)
+info: Final = partial(DoctorFinding, Level.INFO)
 
 
 def full_name(obj: Node) -> str:
@@ -39,13 +39,13 @@ def full_name(obj: Node) -> str:
     return f"{obj['metadata'].get('namespace', '')}/{obj['metadata']['name']}"
 
 
-def sort_findings(findings: Sequence[Finding]) -> list[Finding]:
+def sort_findings(findings: Sequence[DoctorFinding]) -> list[DoctorFinding]:
     """Each once, the worst first, otherwise in the order of the checks, which is that of causes."""
     levels = [*Level]
     return sorted(dict.fromkeys(findings), key=lambda each: levels.index(each.level))
 
 
-def as_text(findings: Sequence[Finding]) -> str:
+def as_text(findings: Sequence[DoctorFinding]) -> str:
     """For people. What does not print is escaped: names and messages of others must neither control a terminal nor look like a repair."""
     lines: list[str] = []
     for each in findings:
@@ -59,6 +59,6 @@ def as_text(findings: Sequence[Finding]) -> str:
     return "\n".join([*lines, summary or "all is well", ""])
 
 
-def as_data(findings: Sequence[Finding]) -> dict[str, Any]:
+def as_data(findings: Sequence[DoctorFinding]) -> dict[str, Any]:
     """For programs."""
     return {"findings": [asdict(each) for each in findings]}

@@ -7,7 +7,7 @@ from ....api.line import Line, explain_upgrades
 from ....api.wording import count_of
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import DEPLOYMENTS, PODS
-from .finding import Finding, full_name, info, warning
+from .finding import DoctorFinding, full_name, info, warning
 from .observe import ClusterView, list_all
 
 _MAX_NAMED_PODS: Final = 20
@@ -27,10 +27,10 @@ _RELEASED: Final[Mapping[Line, Mapping[str, str]]] = {
 _STUCK: Final = ("Grove", "0.1.0-alpha.12")  # with the operator 1.4.2 it never lifts the gates of components on several nodes
 
 
-async def check_neighbours(cluster: Cluster, view: ClusterView, to: Line) -> list[Finding]:
+async def check_neighbours(cluster: Cluster, view: ClusterView, to: Line) -> list[DoctorFinding]:
     """Versions of other controllers beside those that each line up to one was released with, and pods at gates. Raises: ApiError."""
     now = view.line
-    findings: list[Finding] = []
+    findings: list[DoctorFinding] = []
     if now is not None and (steps := explain_upgrades(now, to)):
         findings.append(warning("upgrade", "operator", steps))
     deployments = await list_all(cluster, DEPLOYMENTS, findings, "can't be read, so versions of other controllers are unknown")
@@ -40,7 +40,7 @@ async def check_neighbours(cluster: Cluster, view: ClusterView, to: Line) -> lis
     return findings
 
 
-def compare_versions(deployments: Iterable[Node], lines: list[Line]) -> Iterator[Finding]:
+def compare_versions(deployments: Iterable[Node], lines: list[Line]) -> Iterator[DoctorFinding]:
     """A finding for each controller and version that Deployments run."""
     reported = set()
     for deployment in deployments:
@@ -59,7 +59,7 @@ def _recognise(image: str) -> tuple[str, str] | None:
     return (name, tag.removeprefix("v")) if name is not None and tag else None
 
 
-def _compare(what: str, name: str, version: str, lines: list[Line]) -> Finding:
+def _compare(what: str, name: str, version: str, lines: list[Line]) -> DoctorFinding:
     released = {line: _RELEASED.get(line, {}).get(name) for line in lines}
     text = "; ".join(
         f"operator {line} was released with {wanted or 'a version that its notes do not name'}" for line, wanted in released.items()
@@ -73,7 +73,7 @@ def _compare(what: str, name: str, version: str, lines: list[Line]) -> Finding:
     return warning("neighbours", what, message) if known and version != known[-1] else info("neighbours", what, message)
 
 
-def list_gated(pods: Iterable[Node]) -> Iterator[Finding]:
+def list_gated(pods: Iterable[Node]) -> Iterator[DoctorFinding]:
     """Pods that wait at scheduling gates, by their names."""
     waiting = ((full_name(pod), (pod.get("spec") or {}).get("schedulingGates") or ()) for pod in pods)
     gated = [(name, [str(gate["name"]) for gate in gates]) for name, gates in waiting if gates]

@@ -17,7 +17,7 @@ from ....kube.resources import CRDS, LEASES, POLICIES, POLICY_BINDINGS, SERVICES
 from ....kube.scope import LEASE_NAME
 from ...installation.parts import InstalledObjects, read_parts
 from ..certs.work import CertificateActions
-from .finding import Finding, warning
+from .finding import DoctorFinding, warning
 
 Found = TypeVar("Found")
 GUARD: Final = (POLICIES.kind, POLICY_BINDINGS.kind)
@@ -57,7 +57,7 @@ class ClusterView(NamedTuple):
         return of_definitions(*(self.crds.get(BY_ALIAS[alias].plural) for alias in ("DGD", "DGDR")))
 
 
-async def list_all(cluster: Cluster, resource: Resource, findings: list[Finding], why: str, fields: str = "") -> list[Node]:
+async def list_all(cluster: Cluster, resource: Resource, findings: list[DoctorFinding], why: str, fields: str = "") -> list[Node]:
     """The objects of every namespace; none where they may not be listed, which is then found, for `why` it matters."""
     try:
         return (await cluster.list(resource, fields=fields)).items

@@ -12,7 +12,7 @@ from ....kube.protocol import Cluster, Node
 from ....kube.resources import DEPLOYMENTS, LEASES, MUTATING, PODS, SERVICES, VALIDATING
 from ...installation.parts import COMPONENT, InstalledObjects
 from .certificates import late_lease
-from .finding import Finding, error, full_name, info, warning
+from .finding import DoctorFinding, error, full_name, info, warning
 from .observe import ClusterView, list_all
 
 _LEASE: Final = "dynamo.nvidia.com"  # of the Go operator, in whatever namespace its chart names
@@ -21,9 +21,9 @@ _UNKNOWN: Final = "can't be listed, so other operators are unknown"
 _PART_OF: Final = ("app.kubernetes.io/part-of", "dynamo-operator")
 
 
-async def find_other_operators(cluster: Cluster, view: ClusterView, parts: InstalledObjects) -> list[Finding]:
+async def find_other_operators(cluster: Cluster, view: ClusterView, parts: InstalledObjects) -> list[DoctorFinding]:
     """Findings about other operators. Two of them that run the same graphs overwrite each other's workloads."""
-    findings: list[Finding] = []
+    findings: list[DoctorFinding] = []
     deployments = await list_all(cluster, DEPLOYMENTS, findings, _UNKNOWN)
     operators = [each for each in deployments if _is_operator(each) and not _is_ours(each, parts)]
     for each in operators:
@@ -62,7 +62,7 @@ def _is_ours(deployment: Node, parts: InstalledObjects) -> bool:
     )
 
 
-def _operator(view: ClusterView, deployment: Node) -> Iterator[Finding]:
+def _operator(view: ClusterView, deployment: Node) -> Iterator[DoctorFinding]:
     metadata, what = deployment["metadata"], f"Deployment {full_name(deployment)}"
     if (deployment.get("spec") or {}).get("replicas") == 0:
         return
@@ -88,9 +88,9 @@ def _stopped(deployment: Node) -> str:
     return f"kubectl -n {metadata.get('namespace', '')} scale deployment {metadata['name']} --replicas=0"
 
 
-async def _leases(cluster: Cluster, view: ClusterView, deployments: list[Node], named: set[str]) -> list[Finding]:
+async def _leases(cluster: Cluster, view: ClusterView, deployments: list[Node], named: set[str]) -> list[DoctorFinding]:
     """Leases of leaders that others hold and renew, each with the Deployment of the holder."""
-    findings: list[Finding] = []
+    findings: list[DoctorFinding] = []
     election = view.about.election
     for name in dict.fromkeys((_LEASE, *((election[1],) if election else ()))):
         for lease in await list_all(cluster, LEASES, findings, _UNKNOWN, f"metadata.name={name}"):
@@ -103,7 +103,7 @@ def _is_held(lease: Node, now: datetime) -> bool:
     return bool((lease.get("spec") or {}).get("holderIdentity")) and late_lease(lease, now) is None
 
 
-async def _holder(cluster: Cluster, view: ClusterView, lease: Node, deployments: list[Node], named: set[str]) -> list[Finding]:
+async def _holder(cluster: Cluster, view: ClusterView, lease: Node, deployments: list[Node], named: set[str]) -> list[DoctorFinding]:
     """Whose Lease it is; silent where the Deployment has a finding of its own, or one of both has claimed its namespace."""
     identity, what = str(lease["spec"]["holderIdentity"]), f"Lease {full_name(lease)}"
     if lease["metadata"].get("namespace") in view.claims or _has_claimed(view):
@@ -141,7 +141,7 @@ def _deployment_of(pod: Node, deployments: list[Node]) -> Node | None:
     return None
 
 
-async def _webhooks(cluster: Cluster, view: ClusterView, kind: str, configuration: Node) -> list[Finding]:
+async def _webhooks(cluster: Cluster, view: ClusterView, kind: str, configuration: Node) -> list[DoctorFinding]:
     """Entries of others for Dynamo's kinds: each delays writes, and one whose Service is gone refuses them all."""
     name = configuration["metadata"]["name"]
     if (kind, name) in {(str(target), own) for target, own in view.about.targets}:
@@ -171,7 +171,7 @@ def _authorises_pods(configuration: Node) -> bool:
     return False
 
 
-def _exempt(configuration: Node, parts: InstalledObjects) -> Finding:
+def _exempt(configuration: Node, parts: InstalledObjects) -> DoctorFinding:
     """Which account Grove's configuration must exempt, so that pods get labels and are replaced."""
     templates = [deployment["spec"]["template"] for _, deployment in parts.of_kind("Deployment")]
     name = next(

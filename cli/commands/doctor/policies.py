@@ -12,12 +12,12 @@ from ....kube.resources import CONFIG_MAPS
 from ....webhooks.policies import MAX_PROBLEMS
 from ...daemon.policies import load_policies
 from ...installation.parts import InstalledObjects, component_of, pod_of
-from .finding import Finding, warning
+from .finding import DoctorFinding, warning
 
 VOLUME: Final = "policies"
 
 
-async def check_policies(cluster: Cluster, parts: InstalledObjects, line: Line) -> list[Finding]:
+async def check_policies(cluster: Cluster, parts: InstalledObjects, line: Line) -> list[DoctorFinding]:
     """A warning for each thing that the server can't use, and for what doesn't fit the schema of an operator release. Raises: ApiError."""
     mounted = [_mounted(live) for key, live in parts.live.items() if live and key[0] == "Deployment" and component_of(live) == "server"]
     if not (name := next(filter(None, mounted), "")):

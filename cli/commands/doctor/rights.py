@@ -14,7 +14,7 @@ from ....kube.protocol import Cluster, Node
 from ....kube.resources import ACCESS_REVIEWS
 from ...installation.parts import InstalledObjects, Key
 from . import repairs
-from .finding import Finding, error, info, warning
+from .finding import DoctorFinding, error, info, warning
 
 _MAX_CONCURRENT_REVIEWS: Final = 8
 _MAX_NAMED_RIGHTS: Final = 3  # rights that are named in one finding
@@ -34,7 +34,7 @@ class Permission(NamedTuple):
         return f"{self.verb} {self.resource}{f'.{self.group}' if self.group else ''}{f' {self.name}' if self.name else ''} {where}"
 
 
-async def check_permissions(cluster: Cluster, about: Installation, parts: InstalledObjects) -> list[Finding]:
+async def check_permissions(cluster: Cluster, about: Installation, parts: InstalledObjects) -> list[DoctorFinding]:
     """One finding for each binding that doesn't give its account what the role says.
 
     Costs a request for each binding, and for each right of those that differ from the manifests.
@@ -110,7 +110,7 @@ async def _is_allowed(cluster: Cluster, namespace: str, account: str, right: Per
     return ((await cluster.create(ACCESS_REVIEWS, obj)).get("status") or {}).get("allowed") is True
 
 
-def _missing(about: Installation, parts: InstalledObjects, key: Key, account: str, missing: list[Permission]) -> Iterator[Finding]:
+def _missing(about: Installation, parts: InstalledObjects, key: Key, account: str, missing: list[Permission]) -> Iterator[DoctorFinding]:
     """Why rights are missing: no binding, a binding of something else, no role, or a role without the rules."""
     what, binding = f"{key[0]} {key[2]}", parts.live.get(key)
     may = f"ServiceAccount {account} must be allowed to {', '.join(map(str, missing[:_MAX_NAMED_RIGHTS]))}"
@@ -150,7 +150,7 @@ def _same(subject: Node, account: str, namespace: str) -> bool:
     return (subject.get("kind"), subject.get("name"), subject.get("namespace")) == ("ServiceAccount", account, namespace)
 
 
-def _roles_to_bind(parts: InstalledObjects) -> Iterator[Finding]:
+def _roles_to_bind(parts: InstalledObjects) -> Iterator[DoctorFinding]:
     """Roles that the reconciler binds in namespaces of graphs, and the accounts themselves."""
     bound = {_role(parts, key, binding) for key, binding in parts.of_kind("RoleBinding", "ClusterRoleBinding")}
     for key, _ in parts.of_kind("ClusterRole", "Role"):

@@ -27,7 +27,7 @@ from ....kube.storage_versions import (
 )
 from ...installation.parts import COMPONENT
 from . import repairs
-from .finding import Finding, error, full_name, info, warning
+from .finding import DoctorFinding, error, full_name, info, warning
 from .observe import ClusterView
 
 _MAX_PATH_CHARACTERS: Final = 700
@@ -40,7 +40,7 @@ def stored_resource(view: ClusterView, kind: Kind) -> Resource:
     return resource_of_kind(kind.name, read_definition(view.crds[kind.plural] or {}).storage or kind.storage_version)
 
 
-def check_versions(view: ClusterView) -> Iterator[Finding]:
+def check_versions(view: ClusterView) -> Iterator[DoctorFinding]:
     """The status of a definition names one version, once `migrate` has proven it."""
     for kind in map(BY_NAME.__getitem__, kinds.KINDS):
         if len(stored := read_definition(view.crds[kind.plural] or {}).stored) > 1:
@@ -49,7 +49,7 @@ def check_versions(view: ClusterView) -> Iterator[Finding]:
             yield info("stored-versions", f"CustomResourceDefinition {kind.crd_name}", text, repairs.migrate(kind, version))
 
 
-async def check_servers(cluster: Cluster, opener: Opener, view: ClusterView) -> list[Finding]:
+async def check_servers(cluster: Cluster, opener: Opener, view: ClusterView) -> list[DoctorFinding]:
     """Each API server that can be reached stores what the definitions say. Costs one request to each, at most `MAX_API_SERVERS`."""
     try:
         addresses = await load_api_servers(cluster)
@@ -63,7 +63,7 @@ async def check_servers(cluster: Cluster, opener: Opener, view: ClusterView) -> 
     return [each for name in kinds.KINDS for each in _of_servers(view, BY_NAME[name], seen)]
 
 
-def _of_servers(view: ClusterView, kind: Kind, seen: Sequence[StorageHashes]) -> Iterator[Finding]:
+def _of_servers(view: ClusterView, kind: Kind, seen: Sequence[StorageHashes]) -> Iterator[DoctorFinding]:
     version = stored_resource(view, kind).version
     wanted = compute_storage_hash(GROUP, version, kind.name)
     hashes = [(answer.server or "one of those behind the usual address", answer.hashes.get(kind.plural)) for answer in seen]
@@ -72,9 +72,9 @@ def _of_servers(view: ClusterView, kind: Kind, seen: Sequence[StorageHashes]) ->
         yield warning("stored-versions", f"CustomResourceDefinition {kind.crd_name}", text, repairs.migrate(kind, version))
 
 
-async def check_contents(cluster: Cluster, view: ClusterView) -> list[Finding]:
+async def check_contents(cluster: Cluster, view: ClusterView) -> list[DoctorFinding]:
     """Lists objects in the version in which new ones are stored, one kind after another, of which one is held at a time."""
-    findings: list[Finding] = []
+    findings: list[DoctorFinding] = []
     line = decide_line(view.about.version, view.line)
     for kind in KINDS:
         if kind.name in kinds.KINDS:
@@ -87,7 +87,13 @@ async def check_contents(cluster: Cluster, view: ClusterView) -> list[Finding]:
 
 
 async def _list_all(
-    cluster: Cluster, resource: Resource, findings: list[Finding], *, forbidden: str = "permission", check: str = "contents", harm: str = ""
+    cluster: Cluster,
+    resource: Resource,
+    findings: list[DoctorFinding],
+    *,
+    forbidden: str = "permission",
+    check: str = "contents",
+    harm: str = "",
 ) -> list[Node]:
     """The objects of every namespace; adds to `findings` why they can't be listed, by the words of two checks."""
     what = f"{resource.plural} of every namespace"
@@ -102,7 +108,7 @@ async def _list_all(
     return []
 
 
-def find_long_objects(obj: Node, kind: str, version: str, line: Line) -> list[Finding]:
+def find_long_objects(obj: Node, kind: str, version: str, line: Line) -> list[DoctorFinding]:
     """An object that the other version shows in part is a warning, one on its way there is for information."""
     metadata, what = obj["metadata"], f"{kind} {full_name(obj)}"
     try:
@@ -116,7 +122,7 @@ def find_long_objects(obj: Node, kind: str, version: str, line: Line) -> list[Fi
     return [level("sizes", what, f"{shorten(format_path(weight.path), _MAX_PATH_CHARACTERS)}: {weight.text}", edit)]
 
 
-def find_managed_fields(view: ClusterView, kind: Kind, version: str, objects: Sequence[Node]) -> Iterator[Finding]:
+def find_managed_fields(view: ClusterView, kind: Kind, version: str, objects: Sequence[Node]) -> Iterator[DoctorFinding]:
     """Versions in managed fields that are not served, each with the number of objects. Linear in the managed fields."""
     known = read_definition(view.crds[kind.plural] or {})
     holders: dict[str, list[Node]] = {}
@@ -137,18 +143,18 @@ def find_managed_fields(view: ClusterView, kind: Kind, version: str, objects: Se
             yield error("managed-fields", kind.plural, text, repair)
 
 
-async def check_removal(cluster: Cluster, view: ClusterView) -> list[Finding]:
+async def check_removal(cluster: Cluster, view: ClusterView) -> list[DoctorFinding]:
     """The findings in the order in which an installation is taken down: webhooks, what would restore them, conversion; objects may stay."""
-    findings: list[Finding] = []
+    findings: list[DoctorFinding] = []
     for kind in KINDS:
         if view.crds[kind.plural] is not None:
             findings += await _left(cluster, view, kind)
     return [*findings, *_webhooks(view), *_processes(view), *_stanzas(view)]
 
 
-async def _left(cluster: Cluster, view: ClusterView, kind: Kind) -> list[Finding]:
+async def _left(cluster: Cluster, view: ClusterView, kind: Kind) -> list[DoctorFinding]:
     """Remaining objects, listed in their stored version, which needs no conversion. They may stay."""
-    findings: list[Finding] = []
+    findings: list[DoctorFinding] = []
     harm = ", and removing the CRD deletes them"
     items = await _list_all(cluster, stored_resource(view, kind), findings, forbidden="objects", check="objects", harm=harm)
     if items:
@@ -161,14 +167,14 @@ async def _left(cluster: Cluster, view: ClusterView, kind: Kind) -> list[Finding
     return findings
 
 
-def _webhooks(view: ClusterView) -> Iterator[Finding]:
+def _webhooks(view: ClusterView) -> Iterator[DoctorFinding]:
     for kind, name in view.about.targets:
         if view.configurations.get(kind) is not None:
             text = "must be removed before the server: without a server, every write of Dynamo objects is refused"
             yield error("configurations", f"{kind} {name}", text, f"kubectl delete {kind.lower()} {name}")
 
 
-def _processes(view: ClusterView) -> Iterator[Finding]:
+def _processes(view: ClusterView) -> Iterator[DoctorFinding]:
     """The provisioner, while a definition calls us: it would switch conversion on again."""
     if not any(_calls_us(view, view.crds[kind.plural] or {}) for kind in KINDS):
         return
@@ -183,7 +189,7 @@ def _calls_us(view: ClusterView, crd: Node) -> bool:
     return (lookup(service, ("name",)), lookup(service, ("namespace",))) == (view.about.profile.service, view.namespace)
 
 
-def _stanzas(view: ClusterView) -> Iterator[Finding]:
+def _stanzas(view: ClusterView) -> Iterator[DoctorFinding]:
     """CRDs that call our Service for conversion; switching that off is safe where only the stored version is served."""
     for kind in KINDS:
         crd = view.crds[kind.plural] or {}

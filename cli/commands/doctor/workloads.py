@@ -15,7 +15,7 @@ from ....kube.protocol import Cluster, Node
 from ....kube.resources import CORE_EVENTS, NETWORK_POLICIES, PODS, Resource
 from ...installation.parts import COMPONENT, InstalledObjects, Installer, Key, component_of, pod_of
 from . import repairs
-from .finding import Finding, error, info, warning
+from .finding import DoctorFinding, error, info, warning
 from .observe import GUARD, ClusterView
 
 _HARM: Final = {
@@ -60,7 +60,7 @@ class NamespaceState:
         return [each for each in self.pods if _selects(chosen, each) and not each["metadata"].get("deletionTimestamp")]
 
 
-def check_workloads(parts: InstalledObjects, running: NamespaceState) -> Iterator[Finding]:
+def check_workloads(parts: InstalledObjects, running: NamespaceState) -> Iterator[DoctorFinding]:
     """Every Deployment and its configuration are there, and pods run."""
     deployments = {key: component_of(wanted) for key, wanted in parts.of_kind("Deployment")}
     for key, part in deployments.items():
@@ -80,7 +80,7 @@ def check_workloads(parts: InstalledObjects, running: NamespaceState) -> Iterato
             yield error("workloads", f"ConfigMap {key[2]}", text, repair)
 
 
-def _deployment(parts: InstalledObjects, running: NamespaceState, key: Key, part: str) -> Iterator[Finding]:
+def _deployment(parts: InstalledObjects, running: NamespaceState, key: Key, part: str) -> Iterator[DoctorFinding]:
     live = parts.live.get(key)
     if live is None:
         return
@@ -170,7 +170,7 @@ def _differences(path: str, live: Node, wanted: Node) -> Iterator[Node]:
             yield {"op": "remove", "path": f"{path}/{name}"}
 
 
-def check_selectors(view: ClusterView, parts: InstalledObjects, running: NamespaceState) -> Iterator[Finding]:
+def check_selectors(view: ClusterView, parts: InstalledObjects, running: NamespaceState) -> Iterator[DoctorFinding]:
     """The Service selects the server's pods, calls a port of theirs, and no network policy keeps that port closed."""
     servers = [
         each
@@ -207,7 +207,7 @@ def _patched_service(view: ClusterView, path: str, value: object) -> str:
     return repairs.patch("Service", view.about.profile.service, path, value, namespace=view.namespace)
 
 
-def _closed(parts: InstalledObjects, running: NamespaceState, labels: Mapping[str, str], port: object) -> Iterator[Finding]:
+def _closed(parts: InstalledObjects, running: NamespaceState, labels: Mapping[str, str], port: object) -> Iterator[DoctorFinding]:
     """A port is closed where policies for ingress select its pods and none allows it."""
     chosen = [each for each in running.policies if _is_selected(each.get("spec") or {}, labels)]
     ports = [rule.get("ports") or [{}] for each in chosen for rule in each["spec"].get("ingress") or ()]
@@ -257,7 +257,7 @@ def _shortened(text: str) -> str:
     return line if len(line) <= _MAX_MESSAGE_CHARACTERS else f"{line[:_MAX_MESSAGE_CHARACTERS]}..."
 
 
-def report_unread(sources: Iterable[Mapping[str, str]]) -> Iterator[Finding]:
+def report_unread(sources: Iterable[Mapping[str, str]]) -> Iterator[DoctorFinding]:
     """Warn of objects that may not be read, except those that other checks read too."""
     for source in sources:
         for what, why in source.items():

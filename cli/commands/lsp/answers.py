@@ -17,7 +17,7 @@ from ...objects.manifest import Manifest, find_manifests
 from ...rewrite.rewrite import NotWrittenError
 from ...userrules.marks import PolicyMark, find_marks
 from ...validation.finding import LocatedFinding, merge_duplicates
-from ...validation.fixes import Edit
+from ...validation.fixes import FieldEdit
 from ...validation.pipeline import ValidationSettings
 from ...yaml.comments import comments
 from ...yaml.errors import InputError
@@ -174,7 +174,7 @@ def _title(whole: list[LocatedFinding]) -> str:
 
 
 def _edited(source: Source, title: str, findings: Sequence[LocatedFinding]) -> CodeAction | None:
-    edits: dict[int, list[Edit]] = {}
+    edits: dict[int, list[FieldEdit]] = {}
     for finding in findings:
         if finding.edit is not None:
             edits.setdefault(finding.edit.number, []).append(finding.edit)

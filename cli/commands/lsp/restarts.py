@@ -8,7 +8,7 @@ from ...console.exits import UsageError
 from ...files.revision import GitTrees, commit_of, root_of
 from ...yaml.load import Position
 from ..render.pods import find_restarts
-from ..render.run import DEFAULT_NAMESPACE, Child, choose_operator, render_text
+from ..render.run import DEFAULT_NAMESPACE, RenderedChild, choose_operator, render_text
 from ..render.run import RenderRequest as Rendering
 from .answers import CheckContext, is_ours
 
@@ -37,7 +37,7 @@ def find_lenses(name: str, text: str, context: CheckContext) -> list[RestartLens
         was = old.get(obj.manifest.identity)
         if was is None or was.problems or obj.problems:
             continue
-        before, after = ([Child("", child) for child in side.children] for side in (was, obj))
+        before, after = ([RenderedChild("", child) for child in side.children] for side in (was, obj))
         restarts = [each for each in find_restarts(before, after) if each.what == "restart"]
         pods = sum(each.pods for each in restarts)
         if pods:

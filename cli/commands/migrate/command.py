@@ -12,7 +12,7 @@ from ...console.kind_names import parse_kind
 from ...console.output import write_stderr, write_stdout
 from ...console.signals import on_first_signal
 from ...installation.connection import connect_cluster
-from .hands import MANAGER, MigrationContext
+from .context import MANAGER, MigrationContext
 from .options import Options
 from .progress import Progress
 from .report import MigrationReport, as_text
@@ -58,10 +58,10 @@ def _kinds(words: tuple[str, ...]) -> tuple[str, ...]:
 
 async def _run(options: Options) -> MigrationReport:
     async with connect_cluster(MANAGER, options.kubeconfig, options.context) as cluster:
-        hands = MigrationContext(
+        context = MigrationContext(
             cluster, lambda server: connect_cluster(MANAGER, options.kubeconfig, options.context, server), options, write_stderr
         )
-        on_first_signal(hands.stop)
+        on_first_signal(context.stop)
         from .run import MigrationRun
 
-        return await MigrationRun(hands, Progress(write_stderr)).run(options.retire)
+        return await MigrationRun(context, Progress(write_stderr)).run(options.retire)

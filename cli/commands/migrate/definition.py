@@ -20,7 +20,7 @@ from ....kube.storage_versions import (
     read_storage_hashes,
 )
 from ....policies.edit import to_json_pointer
-from .hands import MigrationContext
+from .context import MigrationContext
 from .report import MigrationReport
 
 OBSERVED: Final = "crd-migration.nvidia.com/observed-generation"  # the later operator's migrator rests where it equals the generation
@@ -87,31 +87,31 @@ def _set(path: str, value: Any) -> Node:
     return {"op": "add", "path": path, "value": value}  # of a member that is there it replaces the value
 
 
-async def wait_for_agreement(hands: MigrationContext, definitions: Sequence[Definition], report: MigrationReport) -> float:
+async def wait_for_agreement(context: MigrationContext, definitions: Sequence[Definition], report: MigrationReport) -> float:
     """The moment (monotonic) at which all servers were seen to store all kinds in the version.
 
     Once one API server has answered at its own address, every one must: one that hangs may still write as before. It is waited for until it
     answers or leaves the list. Where none answers so, as from outside of a cluster, the usual address is asked again and again.
     Raises: UnavailableError when they do not within the run's patience; Stopped.
     """
-    began, reported, near = monotonic(), False, bool(hands.options.servers)
+    began, reported, near = monotonic(), False, bool(context.options.servers)
     while True:
-        servers = [*hands.options.servers] or await _servers(hands, report)
-        group, to = definitions[0].group, hands.options.to
-        seen = [*await asyncio.gather(*(read_storage_hash(hands.opener, each, group, to) for each in servers))]
+        servers = [*context.options.servers] or await _servers(context, report)
+        group, to = definitions[0].group, context.options.to
+        seen = [*await asyncio.gather(*(read_storage_hash(context.opener, each, group, to) for each in servers))]
         near = near or any(not answer.wrong for answer in seen)
         if not near:
             _warn(report, seen)
-        pending = _pending(definitions, to, seen if near else await read_storage_hashes(hands.opener, (), group, to))
+        pending = _pending(definitions, to, seen if near else await read_storage_hashes(context.opener, (), group, to))
         now = monotonic()
         if not pending:
             return now
-        if now - began > hands.options.patience:
-            raise UnavailableError(0, "", f"API servers must store new writes in {hands.options.to}, and do not: {pending}")
+        if now - began > context.options.patience:
+            raise UnavailableError(0, "", f"API servers must store new writes in {context.options.to}, and do not: {pending}")
         if now - began > _TELL and not reported:
             reported = True
-            hands.say(f"waiting for API servers: {pending}")
-        await hands.sleep(POLL_SECONDS)
+            context.say(f"waiting for API servers: {pending}")
+        await context.sleep(POLL_SECONDS)
 
 
 def _pending(definitions: Sequence[Definition], to: str, seen: Sequence[StorageHashes]) -> str:
@@ -130,13 +130,13 @@ def _warn(report: MigrationReport, seen: Sequence[StorageHashes]) -> None:
             report.warnings.append(text)
 
 
-async def _servers(hands: MigrationContext, report: MigrationReport) -> list[str]:
+async def _servers(context: MigrationContext, report: MigrationReport) -> list[str]:
     try:
-        return await load_api_servers(hands.cluster)
+        return await load_api_servers(context.cluster)
     except ForbiddenError as error:
         text = f"API servers can't be listed, and are queried through the usual address: {error.message}"
         if text not in report.warnings:
             report.warnings.append(text)
     except ApiError as error:
-        hands.say(f"API servers can't be listed now: {error.message}")
+        context.say(f"API servers can't be listed now: {error.message}")
     return []

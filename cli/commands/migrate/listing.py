@@ -9,7 +9,7 @@ from ....kube.clocks import Backoff
 from ....kube.errors import ApiError, GoneError, UnavailableError
 from ....kube.protocol import Node
 from ....kube.resources import Resource, resource_of_kind
-from .hands import PAGE, MigrationContext
+from .context import PAGE, MigrationContext
 from .offline import managed_fields, name_of
 
 SLOWEST: Final = 5.0  # seconds between two attempts
@@ -28,8 +28,8 @@ def is_refusal(error: UnavailableError) -> bool:
 class Outage:
     """Shared by all requests of a run: the time since the last success. Reports when a pause begins and ends."""
 
-    def __init__(self, hands: MigrationContext) -> None:
-        self._hands = hands
+    def __init__(self, context: MigrationContext) -> None:
+        self._context = context
         self.last_good = monotonic()  # when a request succeeded
         self.successes = 0
         self._reported = False
@@ -42,22 +42,24 @@ class Outage:
         """A request was answered as it should."""
         now = monotonic()
         if self._reported:
-            self._hands.say(f"going on after a pause of {now - self.last_good:.0f} s")
+            self._context.say(f"going on after a pause of {now - self.last_good:.0f} s")
         self.last_good, self._reported = now, False
         self.successes += 1
 
     async def wait(self, error: UnavailableError, backoff: Backoff) -> None:
         """Waits before the next attempt. Raises: the error, after the run's patience; Stopped."""
         idle = monotonic() - self.last_good
-        if idle > self._hands.options.patience:
+        if idle > self._context.options.patience:
             raise error
         if idle > _TELL and not self._reported:
             self._reported = True
-            self._hands.say(f"paused, and trying again for up to {self._hands.options.patience:.0f} s: {error.message}")
-        await self._hands.sleep(backoff.next())
+            self._context.say(f"paused, and trying again for up to {self._context.options.patience:.0f} s: {error.message}")
+        await self._context.sleep(backoff.next())
 
 
-async def list_pages(hands: MigrationContext, outage: Outage, resource: Resource, *, limit: int, brief: bool) -> AsyncGenerator[list[Node]]:
+async def list_pages(
+    context: MigrationContext, outage: Outage, resource: Resource, *, limit: int, brief: bool
+) -> AsyncGenerator[list[Node]]:
     """All pages of a list. One that is too old for its next page goes on with today's objects, or begins anew, a few times.
 
     Raises: UnavailableError after the run's patience; ApiError, also where one object spoils its page; Stopped.
@@ -65,7 +67,7 @@ async def list_pages(hands: MigrationContext, outage: Outage, resource: Resource
     token, restarts, backoff = "", 0, Backoff(0.2, SLOWEST)
     while True:
         try:
-            page = await hands.cluster.page(resource, hands.options.namespace, token=token, limit=limit, brief=brief)
+            page = await context.cluster.page(resource, context.options.namespace, token=token, limit=limit, brief=brief)
         except UnavailableError as error:
             if is_refusal(error) and backoff.errors + 1 >= _REFUSALS:
                 raise ApiError(error.code, error.reason, error.message) from error
@@ -98,14 +100,14 @@ class _Manager(NamedTuple):
     part: str
 
 
-async def count_by_manager(hands: MigrationContext, version: str) -> dict[str, Any]:
+async def count_by_manager(context: MigrationContext, version: str) -> dict[str, Any]:
     """All managers of a version, with their objects counted. Costs one list of metadata a kind. Raises: ApiError, Stopped."""
     counts: dict[_Manager, int] = {}
     examples: dict[_Manager, list[str]] = {}
-    objects, outage = 0, Outage(hands)
-    for kind in hands.options.kinds:
+    objects, outage = 0, Outage(context)
+    for kind in context.options.kinds:
         resource = resource_of_kind(kind, BY_NAME[kind].other(version))
-        async for page in list_pages(hands, outage, resource, limit=PAGE, brief=True):
+        async for page in list_pages(context, outage, resource, limit=PAGE, brief=True):
             for item in page:
                 managers = {
                     candidate
@@ -117,7 +119,7 @@ async def count_by_manager(hands: MigrationContext, version: str) -> dict[str, A
                     counts[manager] = counts.get(manager, 0) + 1
                     if len(names := examples.setdefault(manager, [])) < _EXAMPLES:
                         names.append(name_of(item))
-            hands.check()
+            context.check()
     rows = [{**counted._asdict(), "objects": counts[counted], "examples": names} for counted, names in sorted(examples.items())]
     return {"version": version, "objects": objects, "managers": rows}
 

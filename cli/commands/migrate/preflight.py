@@ -11,8 +11,8 @@ from ....api.lost_fields import find_lost_fields
 from ....kube.errors import ApiError, NotFoundError
 from ....kube.resources import CRDS, Resource, resource_of_kind
 from ....kube.storage_versions import Definition, load_definition
+from .context import MANAGER, UNTYPED, MigrationContext
 from .definition import OBSERVED
-from .hands import MANAGER, UNTYPED, MigrationContext
 from .listing import Outage, list_pages
 from .offline import LOWERED, REFUSED, TOO_BIG, find_notes, managed_fields, name_of
 from .offline import find_lost_fields as lost_fields
@@ -28,17 +28,17 @@ _build: Final = cache(build)  # definitions of a line as this project has them
 
 
 async def make_plan(
-    hands: MigrationContext, outage: Outage, report: MigrationReport, on_object: Callable[[KindReport], None]
+    context: MigrationContext, outage: Outage, report: MigrationReport, on_object: Callable[[KindReport], None]
 ) -> tuple[list[Definition], Line]:
     """The definitions and their line; fills the report with a plan, or with why there is none. Raises: ApiError, Stopped."""
-    definitions, to = [], hands.options.to
-    graph = await load_definition(hands.cluster, BY_NAME[GRAPH].crd_name)
-    requests = await load_definition(hands.cluster, BY_NAME[REQUEST].crd_name)
+    definitions, to = [], context.options.to
+    graph = await load_definition(context.cluster, BY_NAME[GRAPH].crd_name)
+    requests = await load_definition(context.cluster, BY_NAME[REQUEST].crd_name)
     line = decide_line("", of_definitions(graph and graph.node, requests and requests.node))
-    for name in hands.options.kinds:
+    for name in context.options.kinds:
         crd = BY_NAME[name].crd_name
         known = {GRAPH: graph, REQUEST: requests}
-        definition = known[name] if name in known else await load_definition(hands.cluster, crd)
+        definition = known[name] if name in known else await load_definition(context.cluster, crd)
         if definition is None:
             report.blocked.append(f"{crd}: the CustomResourceDefinition is not there")
             continue
@@ -48,8 +48,8 @@ async def make_plan(
             )
             continue
         definitions.append(definition)
-        report.blocked += [f"{crd}: {reason}" for reason in unfit(definition, hands, line)]
-    report.blocked += [reason for each in definitions async for reason in _rights(hands, each)]
+        report.blocked += [f"{crd}: {reason}" for reason in unfit(definition, context, line)]
+    report.blocked += [reason for each in definitions async for reason in _rights(context, each)]
     if report.blocked:
         return definitions, line
     if to == "v1alpha1" and line > OLDEST:
@@ -66,26 +66,26 @@ async def make_plan(
             f"an object that grows past what annotations hold would be stored in {to} without the rest"
         )
     for each in definitions:
-        kind_report = _begun(each, hands)
+        kind_report = _begun(each, context)
         report.kinds.append(kind_report)
-        if reason := await _converts(hands, outage, each):
+        if reason := await _converts(context, outage, each):
             report.blocked.append(f"{each.name}: {reason}")
             continue
-        await _census(hands, outage, each, kind_report, line, on_object)
+        await _census(context, outage, each, kind_report, line, on_object)
         report.blocked += [f"{each.name}: {reason}" for reason in _blocking(kind_report.notes, to)]
-        _predict(kind_report, hands)
+        _predict(kind_report, context)
     return definitions, line
 
 
-def _begun(definition: Definition, hands: MigrationContext) -> KindReport:
-    to, whole = hands.options.to, not hands.options.namespace and not hands.options.verify
+def _begun(definition: Definition, context: MigrationContext) -> KindReport:
+    to, whole = context.options.to, not context.options.namespace and not context.options.verify
     after = [to] if whole else sorted({*definition.stored, to})
     return KindReport(definition.kind, definition.storage, to, [*definition.stored], after)
 
 
-def _predict(kind_report: KindReport, hands: MigrationContext) -> None:
+def _predict(kind_report: KindReport, context: MigrationContext) -> None:
     """The steps of a run by storedVersions, which may be wrong; only the run itself finds out."""
-    to = hands.options.to
+    to = context.options.to
     kind_report.refused = kind_report.notes.counts.get(REFUSED, 0)
     if kind_report.storage_before == to and kind_report.stored_before == [to]:
         kind_report.moved, kind_report.already_there = 0, kind_report.objects
@@ -97,9 +97,9 @@ def _predict(kind_report: KindReport, hands: MigrationContext) -> None:
         kind_report.stored_after = sorted({*kind_report.stored_before, to})
 
 
-def unfit(definition: Definition, hands: MigrationContext, line: Line) -> Iterator[str]:
+def unfit(definition: Definition, context: MigrationContext, line: Line) -> Iterator[str]:
     """Why nothing may be written by a definition."""
-    options, kind = hands.options, BY_NAME[definition.kind]
+    options, kind = context.options, BY_NAME[definition.kind]
     # to be read, a version needn't be served
     there = {*definition.served, *(set(definition.versions) - {options.to} if options.verify else ())}
     missing = [version.name for version in kind.versions if version.name not in there]
@@ -133,9 +133,9 @@ def unfit(definition: Definition, hands: MigrationContext, line: Line) -> Iterat
         )
 
 
-async def _rights(hands: MigrationContext, definition: Definition) -> AsyncIterator[str]:
+async def _rights(context: MigrationContext, definition: Definition) -> AsyncIterator[str]:
     """Which rights are missing."""
-    options, cluster = hands.options, hands.cluster
+    options, cluster = context.options, context.cluster
     kind = resource_of_kind(definition.kind, options.to)
     wanted: list[tuple[str, Resource, str, str, str]] = [("list", kind, options.namespace, "", "")]
     if not options.dry_run:
@@ -151,16 +151,16 @@ async def _rights(hands: MigrationContext, definition: Definition) -> AsyncItera
             yield f"the user must be allowed to {verb} {what}{f' {name}' if name else ''}{where}"
 
 
-async def _converts(hands: MigrationContext, outage: Outage, definition: Definition) -> str:
+async def _converts(context: MigrationContext, outage: Outage, definition: Definition) -> str:
     """Why the API server doesn't convert, by dry runs of empty writes to each version, which convert both ways.
 
     A user who only looks may have no right to do that, and is not stopped.
     """
     reason = ""
     try:
-        async for page in list_pages(hands, outage, resource_of_kind(definition.kind, definition.storage), limit=_SAMPLES, brief=True):
+        async for page in list_pages(context, outage, resource_of_kind(definition.kind, definition.storage), limit=_SAMPLES, brief=True):
             for item in page:
-                reason = await _converted(hands, definition, item["metadata"])
+                reason = await _converted(context, definition, item["metadata"])
                 if not reason:
                     return ""
             break
@@ -169,24 +169,24 @@ async def _converts(hands: MigrationContext, outage: Outage, definition: Definit
     return reason
 
 
-async def _converted(hands: MigrationContext, definition: Definition, metadata: dict[str, str]) -> str:
+async def _converted(context: MigrationContext, definition: Definition, metadata: dict[str, str]) -> str:
     for version in definition.versions:
         try:
             where = (metadata["name"], metadata.get("namespace", ""))
-            await hands.cluster.touch(resource_of_kind(definition.kind, version), *where, manager=MANAGER, dry_run=True)
+            await context.cluster.touch(resource_of_kind(definition.kind, version), *where, manager=MANAGER, dry_run=True)
         except NotFoundError:
             continue  # deleted meanwhile
         except ApiError as error:
             if UNTYPED in error.message:
                 continue  # it was converted, and can be written in the other version alone
-            if error.code in (401, 403) and hands.options.dry_run:
+            if error.code in (401, 403) and context.options.dry_run:
                 continue
             return f"objects must be converted both ways, and are not: {error.message}"
     return ""
 
 
 async def _census(
-    hands: MigrationContext,
+    context: MigrationContext,
     outage: Outage,
     definition: Definition,
     kind_report: KindReport,
@@ -194,15 +194,15 @@ async def _census(
     on_object: Callable[[KindReport], None],
 ) -> None:
     """Counts and examines all objects. Holds one page, and the report."""
-    async for page in list_pages(hands, outage, resource_of_kind(definition.kind, definition.storage), limit=PAGE_OBJECTS, brief=False):
+    async for page in list_pages(context, outage, resource_of_kind(definition.kind, definition.storage), limit=PAGE_OBJECTS, brief=False):
         for obj in page:
             kind_report.objects += 1
-            for note in find_notes(obj, hands.options.to, line):
+            for note in find_notes(obj, context.options.to, line):
                 kind_report.notes.add(note)
             if fields := lost_fields(obj["metadata"], line):
                 kind_report.notes.add(ObjectNote(name_of(obj), LOWERED, ", ".join(sorted(fields))))
             on_object(kind_report)
-        hands.check()
+        context.check()
 
 
 def _blocking(notes: ObjectNotes, to: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from ....kube.clocks import Backoff
 from ....kube.errors import ApiError, ConflictError, NotFoundError, NotServedError, UnavailableError
 from ....kube.protocol import Node
 from ....kube.resources import Resource, resource_of_kind
-from .hands import MANAGER, PAGE, UNTYPED, MigrationContext, Stopped
+from .context import MANAGER, PAGE, UNTYPED, MigrationContext, Stopped
 from .listing import SLOWEST, Outage, is_refusal, list_pages
 from .offline import REFUSED, managed_fields, name_of
 from .report import ObjectNote, ObjectNotes, PassCounts
@@ -30,14 +30,14 @@ class RewritePass:
 
     def __init__(
         self,
-        hands: MigrationContext,
+        context: MigrationContext,
         outage: Outage,
         resource: Resource,
         on_done: Callable[[PassCounts], None],
         still: Callable[[], Awaitable[None]],
     ) -> None:
         """`on_done` is called after each object; `still` before each page, and raises when nothing may be written any more."""
-        self._hands, self._outage, self._resource, self._on_done, self._still = hands, outage, resource, on_done, still
+        self._context, self._outage, self._resource, self._on_done, self._still = context, outage, resource, on_done, still
         self._other = resource_of_kind(resource.kind, BY_NAME[resource.kind].other(resource.version))
         self._due = 0.0  # when the next write may begin, by the rate
         self.counts = PassCounts()
@@ -45,34 +45,34 @@ class RewritePass:
 
     async def run(self) -> PassCounts:
         """Return the counts. Raises: ApiError if no further request can succeed; Stopped after the writes in progress."""
-        async for page in list_pages(self._hands, self._outage, self._resource, limit=PAGE, brief=True):
+        async for page in list_pages(self._context, self._outage, self._resource, limit=PAGE, brief=True):
             await self._still()
             items = iter(page)
-            workers = [asyncio.create_task(self._work(items)) for _ in range(self._hands.options.workers)]
+            workers = [asyncio.create_task(self._work(items)) for _ in range(self._context.options.workers)]
             try:
                 await asyncio.gather(*workers)
             finally:
                 for worker in workers:
                     worker.cancel()
                 await asyncio.gather(*workers, return_exceptions=True)
-            self._hands.check()
+            self._context.check()
         return self.counts
 
     async def _work(self, items: Iterator[Node]) -> None:
         """Takes objects until there are none; ends between two writes when an end is asked for."""
         with contextlib.suppress(Stopped):
             for item in items:
-                self._hands.check()
+                self._context.check()
                 await self._pace()
                 await self._rewrite(item)
                 self._on_done(self.counts)
 
     async def _pace(self) -> None:
-        rate = self._hands.options.rate
+        rate = self._context.options.rate
         if rate is not None:
             begin = max(self._due, monotonic())
             self._due = begin + 1 / rate
-            await self._hands.sleep(begin - monotonic())
+            await self._context.sleep(begin - monotonic())
 
     async def _rewrite(self, item: Node) -> None:
         counts, before = self.counts, item["metadata"]
@@ -107,8 +107,8 @@ class RewritePass:
                 raise
             try:
                 where = before["name"], before.get("namespace", "")
-                live = await self._hands.cluster.get(self._other, *where)
-                if live is None and await self._hands.cluster.get(self._resource, *where):  # the other version is not served
+                live = await self._context.cluster.get(self._other, *where)
+                if live is None and await self._context.cluster.get(self._resource, *where):  # the other version is not served
                     raise
             except UnavailableError as failed:  # the next pass tries again
                 raise _OwnError(failed.message) from failed
@@ -122,7 +122,7 @@ class RewritePass:
         before = outage.successes
         while True:
             try:
-                made = await self._hands.cluster.touch(resource, metadata["name"], metadata.get("namespace", ""), manager=MANAGER)
+                made = await self._context.cluster.touch(resource, metadata["name"], metadata.get("namespace", ""), manager=MANAGER)
             except UnavailableError as error:
                 others = outage.successes > before
                 refused = is_refusal(error) and backoff.errors + 1 >= (_ATTEMPTS if others else 3 * _ATTEMPTS)
@@ -133,7 +133,7 @@ class RewritePass:
             except ConflictError as error:
                 if backoff.errors >= _CONFLICTS:
                     raise _OwnError(error.message) from error
-                await self._hands.sleep(backoff.next())
+                await self._context.sleep(backoff.next())
             except NotFoundError:
                 raise
             except ApiError as error:

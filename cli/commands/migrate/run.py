@@ -12,7 +12,7 @@ from ....kube.errors import ApiError, ConflictError, NotFoundError, UnavailableE
 from ....kube.resources import resource_of_kind
 from ....kube.storage_versions import Definition, load_definition
 from . import definition
-from .hands import MigrationContext, Stopped
+from .context import MigrationContext, Stopped
 from .listing import SLOWEST, Outage, count_by_manager
 from .offline import REFUSED
 from .preflight import make_plan, unfit
@@ -32,20 +32,20 @@ class _ChangedError(Exception):
 class MigrationRun:
     """One run and its report."""
 
-    def __init__(self, hands: MigrationContext, progress: Progress) -> None:
-        self._hands, self._progress = hands, progress
-        self._outage = Outage(hands)
-        self.report = MigrationReport(hands.options.to, hands.options.namespace, hands.options.dry_run)
+    def __init__(self, context: MigrationContext, progress: Progress) -> None:
+        self._context, self._progress = context, progress
+        self._outage = Outage(context)
+        self.report = MigrationReport(context.options.to, context.options.namespace, context.options.dry_run)
 
     async def run(self, retire: str | None = None) -> MigrationReport:
         """Does everything that was asked for, as far as it gets; `retire` is a version whose managers are listed at the end."""
         began, report = monotonic(), self.report
         try:
-            definitions, line = await make_plan(self._hands, self._outage, report, self._progress.census)
+            definitions, line = await make_plan(self._context, self._outage, report, self._progress.census)
             if not report.blocked and not report.dry_run:
                 await self._move(definitions, line)
             if retire is not None and not report.blocked:
-                report.retire = await count_by_manager(self._hands, retire)
+                report.retire = await count_by_manager(self._context, retire)
         except Stopped:
             report.stopped = True
         except ApiError as error:
@@ -62,26 +62,26 @@ class MigrationRun:
             try:
                 await self._round(definitions, line)
             except (_ChangedError, ConflictError) as error:
-                self._hands.say(f"started again, because a definition was changed meanwhile: {error}")
+                self._context.say(f"started again, because a definition was changed meanwhile: {error}")
             else:
                 return
         self.report.failed = "the definitions were changed again and again by others; see who applies them, and run it again"
 
     async def _round(self, definitions: list[Definition], line: Line) -> None:
         """Ends early where writes would lose data. Raises: _ChangedError or ConflictError, after which all is to be looked at anew."""
-        options, todo, unsettled = self._hands.options, [], []
+        options, todo, unsettled = self._context.options, [], []
         for crd in definitions:
             now = await self._guarded(await self._read(crd.name))
-            if reasons := [f"{now.name}: {reason}" for reason in unfit(now, self._hands, line)]:
+            if reasons := [f"{now.name}: {reason}" for reason in unfit(now, self._context, line)]:
                 self.report.failed = "; ".join(reasons)
                 return
             if (now.storage, [*now.stored]) != (options.to, [options.to]):
                 unsettled.append(crd.name)
             if now.storage != options.to:
-                now = await self._patient(partial(definition.store_in, self._hands.cluster, now, options.to))
-                self._hands.say(f"{now.name}: new writes are stored in {options.to}")
+                now = await self._patient(partial(definition.store_in, self._context.cluster, now, options.to))
+                self._context.say(f"{now.name}: new writes are stored in {options.to}")
             todo.append(now)
-        since = await definition.wait_for_agreement(self._hands, todo, self.report)
+        since = await definition.wait_for_agreement(self._context, todo, self.report)
         self._outage.begin()
         reports = {each.kind: each for each in self.report.kinds}
         for crd in todo:
@@ -89,7 +89,7 @@ class MigrationRun:
                 await self._pass(crd, reports[crd.kind], line)
         settled = since + options.settle
         if unsettled:  # else nothing under way is stored in another version
-            await self._hands.sleep(settled - monotonic())
+            await self._context.sleep(settled - monotonic())
         self._outage.begin()
         for crd in todo:
             await self._prove(crd, reports[crd.kind], line, settled)
@@ -98,34 +98,37 @@ class MigrationRun:
 
     async def _guarded(self, now: Definition) -> Definition:
         """Takes back what a run that was killed between the flip and its end has left: updates that lose data would be accepted."""
-        if self._hands.options.verify or (guarded := await self._patient(partial(definition.withdraw, self._hands.cluster, now))) is now:
+        if (
+            self._context.options.verify
+            or (guarded := await self._patient(partial(definition.withdraw, self._context.cluster, now))) is now
+        ):
             return now
-        self._hands.say(f"{now.name}: {ALLOW_DATA_LOSS} is taken back, which an earlier run left")
+        self._context.say(f"{now.name}: {ALLOW_DATA_LOSS} is taken back, which an earlier run left")
         return guarded
 
     async def _prove(self, crd: Definition, kind_report: KindReport, line: Line, settled: float) -> None:
         """Passes until one moves nothing, which proves it; after one that moved something, `settled` is waited for."""
         for _ in range(_PASSES):
             read = await self._read(crd.name)
-            if read.storage != self._hands.options.to:
+            if read.storage != self._context.options.to:
                 raise _ChangedError(f"{read.name} stores new writes in {read.storage}")
             counts = await self._pass(read, kind_report, line)
             if not counts.moved:
                 await self._still(read, line)
                 break
-            await self._hands.sleep(settled - monotonic())
+            await self._context.sleep(settled - monotonic())
         else:
             self.report.failed = (
                 f"{kind_report.kind}: objects still moved in pass {kind_report.passes}; see what writes them in another version"
             )
             return
         kind_report.proven = not counts.refused
-        if kind_report.proven and not self._hands.options.verify and not self._hands.options.namespace:
+        if kind_report.proven and not self._context.options.verify and not self._context.options.namespace:
             await self._settle(read, kind_report)
 
     async def _settle(self, read: Definition, kind_report: KindReport) -> None:
         """Write the proven versions. A definition of which only the status changed meanwhile is read again."""
-        cluster, to = self._hands.cluster, self._hands.options.to
+        cluster, to = self._context.cluster, self._context.options.to
         for _ in range(_PASSES):
             try:
                 await self._patient(partial(definition.set_stored_versions, cluster, read, to))
@@ -144,18 +147,18 @@ class MigrationRun:
         """Rewrite the objects of a kind once and add the counts to its report."""
         began = monotonic()
         self._progress.begin(kind_report.kind, kind_report.passes + 1, kind_report.objects)
-        resource, still = resource_of_kind(crd.kind, self._hands.options.to), partial(self._still, crd, line)
-        walk = RewritePass(self._hands, self._outage, resource, self._progress.walked, still)
+        resource, still = resource_of_kind(crd.kind, self._context.options.to), partial(self._still, crd, line)
+        walk = RewritePass(self._context, self._outage, resource, self._progress.walked, still)
         try:
             return await walk.run()
         finally:
             kind_report.seconds += monotonic() - began if walk.counts.moved else 0.0
-            _added(kind_report, walk, self._hands.options.to)
+            _added(kind_report, walk, self._context.options.to)
 
     async def _still(self, begun: Definition, line: Line) -> None:
         """Raises: _ChangedError when writes would be stored otherwise than when the pass began, or would lose fields. One read."""
         now = await self._read(begun.name)
-        if now.generation != begun.generation and (now.storage != self._hands.options.to or any(unfit(now, self._hands, line))):
+        if now.generation != begun.generation and (now.storage != self._context.options.to or any(unfit(now, self._context, line))):
             raise _ChangedError(f"{now.name} has generation {now.generation}, and had {begun.generation}")
 
     async def _patient(self, call: Callable[[], Awaitable[Answer]]) -> Answer:
@@ -171,7 +174,7 @@ class MigrationRun:
                 return answer
 
     async def _read(self, name: str) -> Definition:
-        crd = await self._patient(partial(load_definition, self._hands.cluster, name))
+        crd = await self._patient(partial(load_definition, self._context.cluster, name))
         if crd is None:
             raise NotFoundError(404, "NotFound", f"{name}: the CustomResourceDefinition is not there any more")
         return crd

@@ -16,7 +16,7 @@ from ...project.facts import read_project_facts
 from ...project.options import ProjectOptions
 from ...rewrite.emit import emit_json, emit_yaml
 from .pods import find_restarts, report
-from .run import DEFAULT_NAMESPACE, Child, RenderedText, RenderRequest, choose_operator, into_folder, render_file, render_revision
+from .run import DEFAULT_NAMESPACE, RenderedChild, RenderedText, RenderRequest, choose_operator, into_folder, render_file, render_revision
 
 HELP = "print the child resources that the reconciler would apply"
 
@@ -90,9 +90,9 @@ def _code(outcome: RenderedText) -> int:
     return worst_code([OK, *[UNREADABLE] * bool(outcome.unreadable), *[REFUSED] * bool(outcome.problems)])
 
 
-def _compare(children: list[Child], revision: Iterable[tuple[RenderedText, str]], options: Options, *, whole: bool) -> None:
+def _compare(children: list[RenderedChild], revision: Iterable[tuple[RenderedText, str]], options: Options, *, whole: bool) -> None:
     """Prints which pods restart on the way from a revision to the files as they are."""
-    before: list[Child] = []
+    before: list[RenderedChild] = []
     for outcome, begin in revision:
         before += outcome.children
         for line in outcome.remarks:
@@ -102,12 +102,12 @@ def _compare(children: list[Child], revision: Iterable[tuple[RenderedText, str]]
     write_stdout(emit_json([restart._asdict() for restart in restarts]) if options.output == "json" else report(restarts, whole=whole))
 
 
-def _chosen(children: list[Child], kinds: Sequence[str]) -> list[Child]:
+def _chosen(children: list[RenderedChild], kinds: Sequence[str]) -> list[RenderedChild]:
     wanted = {kind.lower() for kind in kinds}
     return [child for child in children if not wanted or child.fields["kind"].lower() in wanted]
 
 
-def _missed(children: list[Child], kinds: Sequence[str]) -> list[str]:
+def _missed(children: list[RenderedChild], kinds: Sequence[str]) -> list[str]:
     """A sentence for each kind that was asked for and isn't among the children, where there are any."""
     made = {str(child.fields["kind"]).lower(): str(child.fields["kind"]) for child in children}
     missed = [kind for kind in dict.fromkeys(kinds) if children and kind.lower() not in made]

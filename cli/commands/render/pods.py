@@ -16,7 +16,7 @@ from ....reconciler.render.template import read_pod_templates
 from ...objects.forms import FormError, create
 from ...objects.pairs import FileValue, pair_up
 from .kinds import OperatorSettings, children
-from .run import DEFAULT_NAMESPACE, Child, choose_operator
+from .run import DEFAULT_NAMESPACE, RenderedChild, choose_operator
 
 _GENERATION: Final = "GENERATION"  # replaces a worker generation in names and values
 _LEADER: Final = "leaderTemplate"
@@ -24,7 +24,7 @@ _MAX_VALUE_CHARACTERS: Final = 80
 _MAX_REASONS: Final = 20  # for one controller
 
 
-class Restart(NamedTuple):
+class PodRestart(NamedTuple):
     """One controller of pods whose pods change."""
 
     kind: str
@@ -46,7 +46,7 @@ class _Controller(NamedTuple):
     generation: str
 
 
-def find_restarts(before: Iterable[Child], after: Iterable[Child]) -> list[Restart]:
+def find_restarts(before: Iterable[RenderedChild], after: Iterable[RenderedChild]) -> list[PodRestart]:
     """Find the pods that restart between two lists of children, in the order of the second."""
     sides = (
         [
@@ -59,7 +59,7 @@ def find_restarts(before: Iterable[Child], after: Iterable[Child]) -> list[Resta
     return [restart for restart in restarts if restart is not None]
 
 
-def report(restarts: list[Restart], *, whole: bool = True) -> str:
+def report(restarts: list[PodRestart], *, whole: bool = True) -> str:
     """The changes as lines for people; `whole` where both sides could be rendered as a whole."""
     if not restarts:
         return "no pod restarts\n" if whole else "no pod restarts, of those that can be rendered\n"
@@ -73,11 +73,11 @@ def report(restarts: list[Restart], *, whole: bool = True) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _change(old: _Controller | None, new: _Controller | None) -> Restart | None:
+def _change(old: _Controller | None, new: _Controller | None) -> PodRestart | None:
     controller = new or old
     if controller is None:
         return None
-    change = partial(Restart, controller.kind, controller.namespace, controller.name, file=controller.file)
+    change = partial(PodRestart, controller.kind, controller.namespace, controller.name, file=controller.file)
     if new is None:
         return change(controller.pods, "stop", ["it is no longer rendered"])
     if old is None:
@@ -92,7 +92,7 @@ def _change(old: _Controller | None, new: _Controller | None) -> Restart | None:
     return change(old.pods, "scale", [f"to {new.pods}, without a restart"]) if old.pods != new.pods else None
 
 
-def _controllers(children: Iterable[Child]) -> Iterator[_Controller]:
+def _controllers(children: Iterable[RenderedChild]) -> Iterator[_Controller]:
     for file, child in children:
         templates = read_pod_templates(child)
         if not templates:

@@ -34,7 +34,7 @@ _MAX_MESSAGE_CHARACTERS: Final = 2_000
 ABILITIES: Final = ("grove", "lws", "dra", "istio")  # of the cluster, which decide the children
 
 
-class Child(NamedTuple):
+class RenderedChild(NamedTuple):
     """One child resource, and the file that holds its object."""
 
     file: str
@@ -59,9 +59,9 @@ class RenderedText(NamedTuple):
     unreadable: list[InputError]
 
     @property
-    def children(self) -> list[Child]:
+    def children(self) -> list[RenderedChild]:
         """The children of all objects."""
-        return [Child(obj.manifest.document.source.name, child) for obj in self.objects for child in obj.children]
+        return [RenderedChild(obj.manifest.document.source.name, child) for obj in self.objects for child in obj.children]
 
     @property
     def problems(self) -> list[str]:
@@ -197,14 +197,14 @@ def _configured(config: str | None, *, lenient: bool) -> OperatorConfiguration:
     return effective.configuration
 
 
-def into_folder(children: list[Child], folder: str, form: str) -> list[str]:
+def into_folder(children: list[RenderedChild], folder: str, form: str) -> list[str]:
     """Writes a file for each child, `NAMESPACE/kind-name.yaml`, and returns the paths below the folder; other files there stay.
 
     Raises: UsageError when the folder can't be written to, or two different children would be one file.
     """
     from ...files.write import store
 
-    named: dict[str, Child] = {}
+    named: dict[str, RenderedChild] = {}
     for child in children:
         metadata = child.fields["metadata"]
         name = f"{_safe(metadata['namespace'])}/{child.fields['kind'].lower()}-{_safe(metadata['name'])}.{form}"

@@ -17,7 +17,7 @@ from ...console.exits import OK
 from ...console.output import write_stderr
 from ...daemon.listening import bind_socket
 from ...daemon.options import ServerOptions
-from ...daemon.run import OwnPair, identity
+from ...daemon.run import SelfSignedPair, identity
 from ...daemon.server import plan_for
 from ...installation.configuration import load_configuration
 from ...installation.connection import connect_cluster
@@ -46,7 +46,7 @@ def run_trial(kubeconfig: str, user: str, address: Address, line: Line, other: s
     """
     settings = load_configuration(Source("up", _CONFIGURATION.format(line=line)), {}).configuration
     facts = read_configured_facts(settings) | {"operatorPrincipal": user}
-    pair = OwnPair(local_names(address.host))
+    pair = SelfSignedPair(local_names(address.host))
     plan = plan_for(ServerOptions(kubeconfig=kubeconfig, self_signed=True), settings, facts, Path())._replace(pair=pair)
     listen, sock = _bound(address)
     url, tasks = f"https://{listen}", list[asyncio.Task[None]]()

@@ -18,7 +18,7 @@ from dynamo_webhooks.cli.commands.check.fix import fix_files, with_edits
 from dynamo_webhooks.cli.commands.check.run import CheckRun
 from dynamo_webhooks.cli.commands.check.selection import RuleSelection
 from dynamo_webhooks.cli.validation.finding import LocatedFinding, merge_duplicates
-from dynamo_webhooks.cli.validation.fixes import ADD, REMOVE, RENAME, SET, Edit, apply_fixes, convert_scalar_type
+from dynamo_webhooks.cli.validation.fixes import ADD, REMOVE, RENAME, SET, FieldEdit, apply_fixes, convert_scalar_type
 from dynamo_webhooks.cli.validation.pipeline import ValidationSettings
 from dynamo_webhooks.cli.yaml.load import Source
 from dynamo_webhooks.conversion.kinds import KINDS
@@ -225,7 +225,7 @@ spec:
 
 def test_items_of_a_list_are_removed_from_the_end() -> None:
     data = {"a": ["x", "x", "y", "x"]}
-    assert apply_fixes(data, [Edit(REMOVE, ("a", 1)), Edit(REMOVE, ("a", 3)), Edit(REMOVE, ("a", 1))]) == {"a": ["x", "y"]}
+    assert apply_fixes(data, [FieldEdit(REMOVE, ("a", 1)), FieldEdit(REMOVE, ("a", 3)), FieldEdit(REMOVE, ("a", 1))]) == {"a": ["x", "y"]}
     assert data == {"a": ["x", "x", "y", "x"]}
 
 
@@ -236,8 +236,8 @@ VALUES = st.recursive(
 PATHS = st.lists(st.text(max_size=2) | st.integers(-3, 3), min_size=1, max_size=4).map(tuple)
 
 
-@given(VALUES, st.lists(st.builds(Edit, st.sampled_from((ADD, REMOVE, RENAME, SET)), PATHS, TEXT), max_size=5))
-def test_no_edit_raises_or_changes_what_it_was_given(data: Any, edits: list[Edit]) -> None:
+@given(VALUES, st.lists(st.builds(FieldEdit, st.sampled_from((ADD, REMOVE, RENAME, SET)), PATHS, TEXT), max_size=5))
+def test_no_edit_raises_or_changes_what_it_was_given(data: Any, edits: list[FieldEdit]) -> None:
     before = copy.deepcopy(data)
     apply_fixes(data, edits)
     assert data == before
@@ -340,5 +340,5 @@ def test_what_would_have_to_be_written_out_is_left_to_the_author(command: Comman
 
 def test_a_word_that_replaces_a_number_is_quoted_in_json() -> None:
     text = WORDS.replace('{"components"', '{"backendFramework": 5, "components"')
-    edits = {0: [Edit(SET, ("spec", "backendFramework"), "vllm")]}
+    edits = {0: [FieldEdit(SET, ("spec", "backendFramework"), "vllm")]}
     assert json.loads(with_edits(Source("a.json", text), edits)) == json.loads(text.replace("5, ", '"vllm", '))

@@ -28,8 +28,8 @@ from dynamo_webhooks.cli.daemon.run import (
     PAIR_RENEWAL_AGE,
     PROCESS_METRICS,
     MetricsGuard,
-    OwnPair,
     ProcessState,
+    SelfSignedPair,
     process_metrics,
 )
 from dynamo_webhooks.kube.connection import NO_ANSWER
@@ -49,7 +49,7 @@ GOOD: Final = "of-prometheus"
 
 def test_the_pair_is_kept_and_made_anew_long_before_its_end() -> None:
     clock = SimpleNamespace(now=NOW)
-    pair = OwnPair(("localhost",), lambda: clock.now)
+    pair = SelfSignedPair(("localhost",), lambda: clock.now)
     first = pair.offer()
     assert judge(first.certificate, first.key, clock.now).not_after == NOW + PAIR_LIFETIME
     clock.now = NOW + PAIR_RENEWAL_AGE - timedelta(seconds=1)

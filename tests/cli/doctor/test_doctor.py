@@ -24,7 +24,7 @@ from dynamo_webhooks.cli.commands.doctor import certificates
 from dynamo_webhooks.cli.commands.doctor import definitions as objects
 from dynamo_webhooks.cli.commands.doctor.command import examine
 from dynamo_webhooks.cli.commands.doctor.dry_run import try_requests
-from dynamo_webhooks.cli.commands.doctor.finding import Finding, Level, as_data, as_text, error, info, sort_findings, warning
+from dynamo_webhooks.cli.commands.doctor.finding import DoctorFinding, Level, as_data, as_text, error, info, sort_findings, warning
 from dynamo_webhooks.cli.commands.doctor.observe import ClusterView
 from dynamo_webhooks.cli.commands.doctor.policies import check_policies
 from dynamo_webhooks.cli.commands.doctor.repairs import add_connection_flags, set_version
@@ -193,7 +193,7 @@ def test_namespaces_of_others_are_good_to_know() -> None:
     ]
 
 
-def _about_new_pods(restores: bool, **entry: Any) -> list[Finding]:
+def _about_new_pods(restores: bool, **entry: Any) -> list[DoctorFinding]:
     client = {"service": {"name": "dynamo-webhooks", "namespace": NAMESPACE, "path": PATH}}
     found: Node = {"webhooks": [{"name": "m", "clientConfig": client, **entry}] if entry else []}
     seen = view()
@@ -222,7 +222,7 @@ def _crd(**changes: Any) -> Node:
     return {"metadata": {"name": kind.crd_name}, "spec": {**spec, **changes.pop("spec", {})}, "status": {**status, **changes}}
 
 
-def _kinds(crd: Node) -> list[Finding]:
+def _kinds(crd: Node) -> list[DoctorFinding]:
     crds = {kind.plural: None for kind in KINDS} | {KINDS[0].plural: crd}
     unseen = {kind.crd_name: "not permitted" for kind in KINDS[1:]}
     return [*objects.check_kinds(view(crds=crds, forbidden=unseen))]
@@ -530,7 +530,7 @@ def test_a_configuration_that_lacks_what_it_must_have_is_wrong_usage(tmp_path: P
 def test_definitions_and_operator_are_of_one_release() -> None:
     """Where either isn't known nothing is told."""
 
-    def found(version: str, line: Line | None) -> list[Finding]:
+    def found(version: str, line: Line | None) -> list[DoctorFinding]:
         place = replace(names.by_manifests(NAMESPACE), version=version)
         live = view(about=place)
         for kind in ("DynamoGraphDeployment", "DynamoGraphDeploymentRequest"):

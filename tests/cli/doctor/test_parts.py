@@ -13,7 +13,7 @@ import yaml
 from dynamo_webhooks.certs.state import TargetKind
 from dynamo_webhooks.cli.commands.doctor import workloads
 from dynamo_webhooks.cli.commands.doctor.command import examine
-from dynamo_webhooks.cli.commands.doctor.finding import Finding, Level
+from dynamo_webhooks.cli.commands.doctor.finding import DoctorFinding, Level
 from dynamo_webhooks.cli.commands.doctor.rights import check_permissions
 from dynamo_webhooks.cli.commands.doctor.workloads import NamespaceState
 from dynamo_webhooks.cli.installation import names
@@ -224,7 +224,7 @@ def _lease(name: str, namespace: str, holder: str, at: str) -> Node:
     return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name, "namespace": namespace}, "spec": spec}
 
 
-def _of(found: list[Finding], check: str) -> list[tuple[str, str]]:
+def _of(found: list[DoctorFinding], check: str) -> list[tuple[str, str]]:
     return [(each.level.value, each.object) for each in found if each.check == check]
 
 

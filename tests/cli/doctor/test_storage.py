@@ -8,7 +8,7 @@ import pytest
 from dynamo_webhooks.api.kinds import BY_NAME
 from dynamo_webhooks.cli.commands.doctor import storage
 from dynamo_webhooks.cli.commands.doctor.command import examine
-from dynamo_webhooks.cli.commands.doctor.finding import Finding, Level
+from dynamo_webhooks.cli.commands.doctor.finding import DoctorFinding, Level
 from dynamo_webhooks.cli.commands.doctor.observe import ClusterView
 from dynamo_webhooks.cli.commands.doctor.storage import check_contents, find_managed_fields
 from dynamo_webhooks.kube.resources import ENDPOINT_SLICES, resource_of_kind
@@ -78,7 +78,7 @@ def test_a_version_that_migrate_does_not_know_is_no_repair(version: str) -> None
     assert (found.check, found.repair) == ("managed-fields", "")
 
 
-async def _servers(addresses: list[str], opener: Servers) -> list[Finding]:
+async def _servers(addresses: list[str], opener: Servers) -> list[DoctorFinding]:
     cluster = MemoryCluster()
     metadata = {"name": "kubernetes", "namespace": "default", "labels": {"kubernetes.io/service-name": "kubernetes"}}
     ports = [{"name": "https", "port": 6443}]
@@ -111,7 +111,7 @@ async def test_what_may_not_be_listed_is_told() -> None:
     assert [(each.level, each.check, each.object) for each in found] == [(Level.WARNING, "permission", name) for name in names]
 
 
-async def _found(kind: str, spec: Node, **metadata: Any) -> list[Finding]:
+async def _found(kind: str, spec: Node, **metadata: Any) -> list[DoctorFinding]:
     version = BY_NAME[kind].storage_version
     cluster = MemoryCluster()
     obj = {"apiVersion": f"nvidia.com/{version}", "kind": kind, "metadata": {"name": "g", "namespace": "n", **metadata}, "spec": spec}

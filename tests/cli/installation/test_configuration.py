@@ -8,7 +8,7 @@ import pytest
 
 from dynamo_webhooks.cli.console.exits import UsageError
 from dynamo_webhooks.cli.daemon.listening import load_settings
-from dynamo_webhooks.cli.installation.configuration import VARIABLES, Variable, load_configuration
+from dynamo_webhooks.cli.installation.configuration import VARIABLES, EnvironmentVariable, load_configuration
 from dynamo_webhooks.kube import config
 from tests.cli.conftest import Command
 from tests.rows import run_each
@@ -63,7 +63,7 @@ def test_the_snapshot_gate_opens_for_exactly_1(tmp_path: Path, text: str, on: bo
 
 
 @run_each("variable", VARIABLES)
-def test_every_variable_reaches_its_key_and_is_silent_when_empty(variable: Variable) -> None:
+def test_every_variable_reaches_its_key_and_is_silent_when_empty(variable: EnvironmentVariable) -> None:
     name, key = variable.name, variable.key
     values = {"DYNAMO_WEBHOOKS_LOG_LEVEL": "debug", "DYNAMO_WEBHOOKS_METRICS_SECURE": "false"}
     found = load_configuration(None, {name: values.get(name, "1")})

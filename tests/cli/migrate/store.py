@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from dynamo_webhooks.api.crd import build
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME, KINDS
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.commands.migrate.hands import MigrationContext
+from dynamo_webhooks.cli.commands.migrate.context import MigrationContext
 from dynamo_webhooks.cli.commands.migrate.options import Options
 from dynamo_webhooks.cli.commands.migrate.progress import Progress
 from dynamo_webhooks.cli.commands.migrate.report import MigrationReport
@@ -122,8 +122,8 @@ def _built(kind: str, line: Line) -> Node:
     return build(kind, conversion={"strategy": "Webhook"}, line=line)
 
 
-def hands(store: Store, said: list[str] | None = None, **options: Any) -> MigrationContext:
-    """The hands of a run that waits for nothing it needn't, and moves two kinds if it isn't told others."""
+def context(store: Store, said: list[str] | None = None, **options: Any) -> MigrationContext:
+    """The context of a run that waits for nothing it needn't, and moves two kinds if it isn't told others."""
 
     @contextlib.asynccontextmanager
     async def opener(_: str) -> AsyncIterator[Cluster]:
@@ -135,4 +135,4 @@ def hands(store: Store, said: list[str] | None = None, **options: Any) -> Migrat
 
 async def ran(store: Store, said: list[str] | None = None, retire: str | None = None, **options: Any) -> MigrationReport:
     """A whole run."""
-    return await MigrationRun(hands(store, said, **options), Progress(lambda _: None)).run(retire)
+    return await MigrationRun(context(store, said, **options), Progress(lambda _: None)).run(retire)

@@ -13,7 +13,7 @@ from dynamo_webhooks.cli.commands.migrate.progress import Progress
 from dynamo_webhooks.cli.commands.migrate.run import MigrationRun
 from dynamo_webhooks.kube.errors import ApiError, UnavailableError
 from dynamo_webhooks.kube.protocol import Node
-from tests.cli.migrate.store import DGD, REFUSAL, Store, filled, hands, ran
+from tests.cli.migrate.store import DGD, REFUSAL, Store, context, filled, ran
 
 
 async def _filled(many: int) -> Store:
@@ -92,7 +92,7 @@ async def test_a_list_that_the_converter_refuses_is_an_error_and_no_outage() -> 
 
 async def test_two_runs_at_once_end_alike() -> None:
     store = await filled(8)
-    runs = [MigrationRun(hands(store), Progress(lambda _: None)).run() for _ in range(2)]
+    runs = [MigrationRun(context(store), Progress(lambda _: None)).run() for _ in range(2)]
     one, other = await asyncio.gather(*runs)
     assert one.proven
     assert other.proven

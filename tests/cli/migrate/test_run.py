@@ -18,7 +18,7 @@ from dynamo_webhooks.cli.commands.migrate.report import as_text
 from dynamo_webhooks.cli.commands.migrate.run import MigrationRun
 from dynamo_webhooks.cli.commands.schema.outputs import load
 from dynamo_webhooks.kube.errors import ApiError, ConflictError, UnavailableError
-from tests.cli.migrate.store import CONVERTED, DGD, REFUSAL, SPEC, Store, filled, hands, ran
+from tests.cli.migrate.store import CONVERTED, DGD, REFUSAL, SPEC, Store, context, filled, ran
 
 AWAY = 'conversion webhook for nvidia.com/v1alpha1 failed: Post "https://x/convert": dial tcp: connection refused'
 
@@ -300,7 +300,7 @@ async def test_objects_that_the_converter_refuses_before_stop_it() -> None:
 
 async def test_a_stop_ends_between_two_writes() -> None:
     store = await filled(20)
-    made = hands(store, workers=1)
+    made = context(store, workers=1)
 
     def stop(_: str) -> ApiError | None:
         if len(store.touched) == 7:
@@ -330,7 +330,7 @@ async def test_managers_of_a_version_are_listed() -> None:
 
 async def test_a_rate_bounds_the_writes(monkeypatch: pytest.MonkeyPatch) -> None:
     store, slept = await filled(), list[float]()
-    made = hands(store, rate=100.0, workers=1)
+    made = context(store, rate=100.0, workers=1)
 
     async def sleep(seconds: float) -> None:
         slept.append(seconds)

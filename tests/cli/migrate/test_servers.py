@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, BY_NAME
+from dynamo_webhooks.cli.commands.migrate.context import MigrationContext, Stopped
 from dynamo_webhooks.cli.commands.migrate.definition import wait_for_agreement
-from dynamo_webhooks.cli.commands.migrate.hands import MigrationContext, Stopped
 from dynamo_webhooks.cli.commands.migrate.options import Options
 from dynamo_webhooks.cli.commands.migrate.report import MigrationReport
 from dynamo_webhooks.kube.errors import ForbiddenError, UnavailableError

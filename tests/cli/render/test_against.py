@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.cli.commands.render.pods import Restart, find_restarts, report
-from dynamo_webhooks.cli.commands.render.run import Child
+from dynamo_webhooks.cli.commands.render.pods import PodRestart, find_restarts, report
+from dynamo_webhooks.cli.commands.render.run import RenderedChild
 from tests.cli.conftest import Command, Files
 from tests.cli.repository import Repository
 from tests.reconciler.rendering import component, graph, rendered, vllm
@@ -16,12 +16,12 @@ Fields = dict[str, Any]
 BEFORE = graph(vllm("w", replicas=3), component("fe", "frontend", {"image": "fe:1"}))
 
 
-def _changes(after: Fields, before: Fields = BEFORE) -> list[Restart]:
+def _changes(after: Fields, before: Fields = BEFORE) -> list[PodRestart]:
     return find_restarts(*_children(rendered(before).children, rendered(after).children))
 
 
-def _children(*sides: list[Fields]) -> list[list[Child]]:
-    return [[Child("", one) for one in side] for side in sides]
+def _children(*sides: list[Fields]) -> list[list[RenderedChild]]:
+    return [[RenderedChild("", one) for one in side] for side in sides]
 
 
 def test_nothing_restarts_when_nothing_changes() -> None:
@@ -42,7 +42,7 @@ def test_values_of_variables_are_not_shown() -> None:
 
 def test_replicas_scale_without_a_restart() -> None:
     found = _changes(graph(vllm("w", replicas=5), component("fe", "frontend", {"image": "fe:1"})))
-    assert found == [Restart("Deployment", "demo", "g-w", 3, "scale", ["to 5, without a restart"])]
+    assert found == [PodRestart("Deployment", "demo", "g-w", 3, "scale", ["to 5, without a restart"])]
 
 
 def test_workers_share_a_generation() -> None:
@@ -75,7 +75,7 @@ def test_orchestrators_of_several_nodes_are_compared_by_their_own_templates() ->
 
 
 def test_many_reasons_are_cut() -> None:
-    text = report([Restart("Deployment", "d", "n", 2, "restart", [str(number) for number in range(30)])])
+    text = report([PodRestart("Deployment", "d", "n", 2, "restart", [str(number) for number in range(30)])])
     assert text.count("\n") == 22
     assert text.endswith("  and 10 more\n")
 

@@ -8,7 +8,7 @@ import pytest
 
 from dynamo_webhooks.admission.userrules.evaluate import UnknownError, Wanted
 from dynamo_webhooks.admission.userrules.policy import Requirement, Selector
-from dynamo_webhooks.cli.userrules.surroundings import Surroundings
+from dynamo_webhooks.cli.userrules.surroundings import PolicyInputs
 from dynamo_webhooks.kube.errors import ForbiddenError
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, NAMESPACES
 from tests.cli.clusters import cluster
@@ -38,26 +38,26 @@ def made(connected: Callable[..., Any]) -> MemoryCluster:
 
 
 def _names(name: str = "", selector: Selector | None = None, namespace: str = "llm", kind: str = "ConfigMap") -> list[str]:
-    return [one["metadata"]["name"] for one in Surroundings("", "").params(Wanted("v1", kind, namespace, name, selector))]
+    return [one["metadata"]["name"] for one in PolicyInputs("", "").params(Wanted("v1", kind, namespace, name, selector))]
 
 
 @pytest.mark.usefixtures("made")
 def test_a_parameter_is_read_by_its_name_or_by_a_selector() -> None:
     assert (_names("limits"), _names("nothing"), _names("limits", namespace="other")) == (["limits"], [], [])
     assert _names(selector=SIZED) == ["limits"]
-    assert Surroundings("", "").namespace("llm")["metadata"]["labels"] == {"team": "chat"}
+    assert PolicyInputs("", "").namespace("llm")["metadata"]["labels"] == {"team": "chat"}
 
 
 def test_what_can_not_be_read_is_unknown_and_says_why(made: MemoryCluster) -> None:
     with pytest.raises(UnknownError, match="the API server has no kind Limit of v1"):
         _names("limits", kind="Limit")
     with pytest.raises(UnknownError, match="the Namespace other is not in the cluster"):
-        Surroundings("", "").namespace("other")
+        PolicyInputs("", "").namespace("other")
     made.fail(lambda *_: ForbiddenError(403, "Forbidden", "you may not"))
     with pytest.raises(UnknownError, match="its parameter, the ConfigMap limits of namespace llm, can't be read: you may not"):
         _names("limits")
     with pytest.raises(UnknownError, match="the Namespace llm can't be read: you may not"):
-        Surroundings("", "").namespace("llm")
+        PolicyInputs("", "").namespace("llm")
 
 
 def test_nothing_is_asked_for_twice_and_no_secret_ever(made: MemoryCluster) -> None:
@@ -68,7 +68,7 @@ def test_nothing_is_asked_for_twice_and_no_secret_ever(made: MemoryCluster) -> N
         return ForbiddenError(403, "Forbidden", "you may not")
 
     made.fail(refuse)
-    around = Surroundings("", "")
+    around = PolicyInputs("", "")
     for _ in range(3):
         with pytest.raises(UnknownError, match="the Namespace llm can't be read"):
             around.namespace("llm")

@@ -19,7 +19,7 @@ import pytest
 
 from dynamo_webhooks.api.crd import build as crd
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.commands.migrate.hands import MANAGER, MigrationContext
+from dynamo_webhooks.cli.commands.migrate.context import MANAGER, MigrationContext
 from dynamo_webhooks.cli.commands.migrate.options import Options
 from dynamo_webhooks.cli.commands.migrate.progress import Progress
 from dynamo_webhooks.cli.commands.migrate.report import MigrationReport

@@ -7,7 +7,7 @@ from typing import Final
 from .commands import load
 from .console.exits import BUG, INTERRUPTED, OK, USAGE, UsageError
 from .console.nearest import did_you_mean
-from .console.output import prepare, write_stderr, write_stdout
+from .console.output import prepare_streams, write_stderr, write_stdout
 from .console.parser import Parser
 from .console.program import COMMANDS, PROGRAM, help_width, installed_version
 
@@ -18,7 +18,7 @@ _EXTRA_OF: Final = {**dict.fromkeys(("serve", "provision", "reconcile", "up"), "
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code; never raises, and shows no traceback without `-v`."""
-    prepare()
+    prepare_streams()
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         return _dispatch(words)

@@ -10,7 +10,7 @@ from dynamo_webhooks.api.crd import by_service
 from dynamo_webhooks.api.definition_guard import binding, policy
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.commands.crds import definitions
+from dynamo_webhooks.cli.commands.crds import make_definitions
 from dynamo_webhooks.cli.rewrite.emit import emit_yaml
 from tools.written import ROOT, update
 
@@ -23,7 +23,7 @@ GUARD_HEADER: Final = "# Written by `make generate` from api/definition_guard.py
 
 def render_files(line: Line) -> dict[str, str]:
     """The texts of a line's files by name: every kind, converted by the service of the default names, its bundle left to be filled in."""
-    made = definitions([kind.name for kind in KINDS], by_service(), line)
+    made = make_definitions([kind.name for kind in KINDS], by_service(), line)
     return {f"{crd['spec']['names']['plural']}.yaml": HEADER + emit_yaml(crd) for crd in made}
 
 

@@ -68,13 +68,13 @@ def run(options: Options) -> int:
             write_stderr(f"the cluster can't be asked: {error.message}")
             return UNREACHABLE
         moved = any(value is not None for value in (options.url, options.service, options.namespace))
-        crds, lost = against(live, lambda line: definitions(kinds, conversion, line), options.line, named=moved)
+        crds, lost = against(live, lambda line: make_definitions(kinds, conversion, line), options.line, named=moved)
         if lost:
             write_stderr("\n".join(lost))
             return REFUSED
         write_stderr(_chosen_line(options.line, _line_of(live)))
     else:
-        crds = definitions(kinds, conversion, options.line or DEFAULT_LINE)
+        crds = make_definitions(kinds, conversion, options.line or DEFAULT_LINE)
     made = {crd["spec"]["names"]["kind"] for crd in crds}
     if gone := [kind for kind in kinds if options.kind and kind not in made]:
         raise UsageError(f"--kind {gone[0]}: this operator release has no such kind; nothing deletes a definition in the cluster")
@@ -85,7 +85,7 @@ def run(options: Options) -> int:
     return OK
 
 
-def definitions(kinds: Iterable[str], conversion: Mapping[str, Any], line: Line) -> list[dict[str, Any]]:
+def make_definitions(kinds: Iterable[str], conversion: Mapping[str, Any], line: Line) -> list[dict[str, Any]]:
     """The definitions of those kinds that a line has, in the given order, as this release writes them. Raises KeyError."""
     generator = f"dynamo-webhooks {installed_version()}"
     return [manifest(kind, conversion, generator, line) for kind in kinds if BY_NAME[kind].is_of(line)]
@@ -146,7 +146,7 @@ def _line_of(live: Mapping[str, Node | None]) -> Line | None:
 
 async def _live(options: Options) -> dict[str, Node | None]:
     async with connect_cluster("dynamo-webhooks-crds", options.kubeconfig, options.context) as cluster:
-        return await live_definitions(cluster)
+        return await read_live_definitions(cluster)
 
 
 def against(
@@ -194,6 +194,6 @@ def _client(crd: Node | None) -> Node | None:
     return webhook.get("clientConfig")
 
 
-async def live_definitions(cluster: Cluster) -> dict[str, Node | None]:
+async def read_live_definitions(cluster: Cluster) -> dict[str, Node | None]:
     """The definitions by kind; one call each. Raises: ApiError."""
     return {name: await cluster.get(CRDS, kind.crd_name) for name, kind in BY_NAME.items()}

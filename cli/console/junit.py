@@ -32,11 +32,11 @@ class JUnitCase:
             yield f"{head}/>"
             return
         yield f"{head}>"
-        yield from (f"      {element}" for element in inside)
+        yield from (f"      {part}" for part in inside)
         yield "    </testcase>"
 
 
-def element(tag: str, kind: str, message: str, body: str) -> str:
+def format_element(tag: str, kind: str, message: str, body: str) -> str:
     """An element of a case: `failure`, `error` or `skipped`, with a type where it has one."""
     typed = f' type="{_escaped(kind)}"' if kind else ""
     return f'<{tag}{typed} message="{_escaped(message)}"' + (f">{_escaped(body)}</{tag}>" if body else "/>")

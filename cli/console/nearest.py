@@ -7,7 +7,7 @@ LIKELY: Final = 0.72  # how similar a word must be to be offered; at 0.6, diffli
 SURE: Final = 0.8  # how similar a word must be to be taken for another without asking
 
 
-def nearest(word: str, known: Iterable[str], least: float = LIKELY) -> str | None:
+def find_nearest(word: str, known: Iterable[str], least: float = LIKELY) -> str | None:
     """The most similar known word, None when nothing is similar; `least` is the ratio of difflib. Case and leading dashes are left out."""
     import difflib
 
@@ -18,5 +18,5 @@ def nearest(word: str, known: Iterable[str], least: float = LIKELY) -> str | Non
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The end of a sentence about an unknown word: `; did you mean X?`, or nothing."""
-    suggestion = nearest(word, known)
+    suggestion = find_nearest(word, known)
     return f"; did you mean {suggestion}?" if suggestion else ""

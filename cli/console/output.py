@@ -17,7 +17,7 @@ from .exits import UsageError
 _RUNNERS: Final = ("GITHUB_ACTIONS", "TF_BUILD", "GITLAB_CI", "TEAMCITY_VERSION")
 
 
-def prepare() -> None:
+def prepare_streams() -> None:
     """Makes both streams able to print any text: what the terminal's encoding lacks is escaped instead of an error.
 
     Streams that the parent process closed are opened on the null device, in the order of their numbers, as long as the process lives.

@@ -21,7 +21,7 @@ from dynamo_webhooks.certs import meters as provisioner
 from dynamo_webhooks.cli.commands import load
 from dynamo_webhooks.cli.commands.completion.candidates import describe
 from dynamo_webhooks.cli.commands.explain.kind import describe_fact
-from dynamo_webhooks.cli.commands.explain.message import tables
+from dynamo_webhooks.cli.commands.explain.message import load_tables
 from dynamo_webhooks.cli.console.parser import Parser
 from dynamo_webhooks.cli.console.program import COMMANDS, WIDTH
 from dynamo_webhooks.cli.daemon.run import PROCESS_METRICS
@@ -144,7 +144,7 @@ _SHORT: Final = {
 
 
 def _messages(who: str) -> str:
-    return table("message | meaning | what to do", ((f"`{entry.shown}`", entry.meaning, entry.remedy) for entry in tables()[who]))
+    return table("message | meaning | what to do", ((f"`{entry.shown}`", entry.meaning, entry.remedy) for entry in load_tables()[who]))
 
 
 def _facts() -> Iterator[tuple[str, ...]]:
@@ -300,7 +300,7 @@ def _inputs() -> Iterator[tuple[str, ...]]:
 
 
 PARTS: Final[Mapping[str, Callable[[], str]]] = {
-    **{who: partial(_messages, who) for who in tables()},
+    **{who: partial(_messages, who) for who in load_tables()},
     "facts": _rows("fact | meaning | rules that need it", _facts),
     "inputs": _rows("input | default | meaning", _inputs),
     "keys": _rows("key | default | value | effect", _keys),

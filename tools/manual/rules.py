@@ -12,7 +12,7 @@ import yaml
 from dynamo_webhooks.admission.pipeline import Admission, Settings
 from dynamo_webhooks.api.kinds import BY_NAME, api_version
 from dynamo_webhooks.api.line import OLDEST, Line
-from dynamo_webhooks.cli.commands.explain.rule import beside, complete, find, names
+from dynamo_webhooks.cli.commands.explain.rule import complete_page, find, format_other_version, list_names
 from dynamo_webhooks.cli.yaml.load import load_documents
 from dynamo_webhooks.conversion.bounds import TOO_LONG
 from dynamo_webhooks.conversion.kinds import KINDS
@@ -129,13 +129,13 @@ def level_of(rule: Rule) -> str:
 
 def rule_pages() -> dict[str, str]:
     """Every page by its file below docs/."""
-    return {f"rules/{name}.md": _page(name) for name in names()}
+    return {f"rules/{name}.md": _page(name) for name in list_names()}
 
 
 def _page(name: str) -> str:
     entry = find(name)
     assert entry is not None, name  # noqa: S101 - the names are those that have a page
-    page = complete(entry)
+    page = complete_page(entry)
     rule = find_rule(name)
     assert rule is not None, name  # noqa: S101 - as above
     parts = [
@@ -174,7 +174,7 @@ def _of_rule(rule: Rule, page: dict[str, Any]) -> Iterator[str]:
 
 def _format_location(location: dict[str, Any]) -> str:
     fields = " or ".join(f"several entries in `{field[:-2]}`" if field.endswith(">1") else f"`{field}`" for field in location["fields"])
-    return f"{location['kind']} `{location['path']}`{beside(location)}" + (f", with {fields}" if fields else "")
+    return f"{location['kind']} `{location['path']}`{format_other_version(location)}" + (f", with {fields}" if fields else "")
 
 
 _ROLES: Final = (

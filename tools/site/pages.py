@@ -13,9 +13,9 @@ from typing import Any, Final, TypeAlias
 from dynamo_webhooks.api.kinds import list_kind_versions
 from dynamo_webhooks.api.schema import Node, whole_schema
 from dynamo_webhooks.cli.commands.completion.candidates import list_actions
-from dynamo_webhooks.cli.commands.explain.cause import operator_messages
+from dynamo_webhooks.cli.commands.explain.cause import load_operator_messages
 from dynamo_webhooks.cli.commands.explain.field import describe_field, format_field
-from dynamo_webhooks.cli.commands.explain.message import KnownMessage, tables
+from dynamo_webhooks.cli.commands.explain.message import KnownMessage, load_tables
 from dynamo_webhooks.cli.commands.explain.sentence import read_texts
 from dynamo_webhooks.cli.console.program import COMMANDS
 from dynamo_webhooks.cli.project.keys import KEYS
@@ -261,18 +261,18 @@ def answers() -> dict[str, Any]:
         "rules": messages(),
         "operator": [
             [rule.name, [kind.partition("/")[0] for kind in rule.kinds], pieces]
-            for rule, sentences in operator_messages().items()
+            for rule, sentences in load_operator_messages().items()
             for pieces in sentences
         ],
         "known": [[entry.name, entry.shown, entry.rule.name if entry.rule else "", _for_script(entry.pattern)] for entry in list_known()],
-        "transport": len(tables()["transport"]),  # those come first
+        "transport": len(load_tables()["transport"]),  # those come first
         "flags": flags(),
     }
 
 
 def list_known() -> list[KnownMessage]:
     """The messages that no rule writes, in the order in which they are looked for."""
-    return [entry for table in tables().values() for entry in table]
+    return [entry for table in load_tables().values() for entry in table]
 
 
 def _for_script(pattern: str) -> str:
@@ -298,7 +298,9 @@ def _messages(rule: str) -> Iterator[str]:
         yield "## Messages"
         yield f"A refusal of this rule ends in `[{rule}]` and has some of these words:"
         yield "\n".join(f"- {text.replace('<', '&lt;').replace('*', chr(92) + '*')}" for text in texts)
-    operator = [" ... ".join(pieces) for entry, messages_of in operator_messages().items() if entry.name == rule for pieces in messages_of]
+    operator = [
+        " ... ".join(pieces) for entry, messages_of in load_operator_messages().items() if entry.name == rule for pieces in messages_of
+    ]
     if operator:
         yield "The Go operator says:"
         yield "\n".join(f"- {text.strip().replace('<', '&lt;')}" for text in operator)

@@ -62,7 +62,7 @@ def _about(options: Options, config: str | Source | None = None) -> Installation
     return installation(effective.configuration)
 
 
-async def installed(options: Options, cluster: Cluster) -> Installation:
+async def choose_installation(options: Options, cluster: Cluster) -> Installation:
     """The installation that is worked on: that of --config, else of the configuration in the cluster. Raises: UsageError, ApiError."""
     from ...installation.names import CONFIG, configuration_in
 
@@ -80,7 +80,7 @@ async def _cluster(options: Options) -> int:
     from . import work
 
     async with connect_cluster(COMPONENT, options.kubeconfig, options.context) as cluster:
-        actions = work.CertificateActions(cluster, await installed(options, cluster))
+        actions = work.CertificateActions(cluster, await choose_installation(options, cluster))
         if options.action == "inspect":
             return _show(work.describe_cluster(await actions.gatherer.gather()), options.output)
         if options.action == "inject":

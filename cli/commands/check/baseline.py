@@ -25,7 +25,7 @@ _FLAG: Final = "--baseline"
 _DIGITS: Final = 32  # of 64: 128 bits, which no two findings share by chance
 
 
-def fingerprint(finding: LocatedFinding, ordinal: int) -> str:
+def make_fingerprint(finding: LocatedFinding, ordinal: int) -> str:
     """Names a finding over time, in hexadecimal digits: by rule, object and field. `ordinal` counts from 0 among those equal in all of it.
 
     The file belongs to it only where there is no object: objects move between files, and stay what they are.
@@ -35,13 +35,13 @@ def fingerprint(finding: LocatedFinding, ordinal: int) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
 
 
-def fingerprints(findings: Iterable[LocatedFinding]) -> list[str]:
+def make_fingerprints(findings: Iterable[LocatedFinding]) -> list[str]:
     """The fingerprints of findings, in their order: the order in which they are reported, or the ordinals would change with it."""
     seen: Counter[tuple[str, ...]] = Counter()
     names = []
     for finding in findings:
         same = _same(finding)
-        names.append(fingerprint(finding, seen[same]))
+        names.append(make_fingerprint(finding, seen[same]))
         seen[same] += 1
     return names
 
@@ -50,7 +50,7 @@ def name_findings(result: CheckResult) -> list[tuple[str, LocatedFinding, Suppre
     """All findings with their fingerprints, in order, and what suppresses one; such findings count among equal ones, too."""
     both: list[tuple[LocatedFinding, SuppressedFinding | None]] = [(finding, None) for finding in result.findings]
     both = sorted([*both, *((suppression.finding, suppression) for suppression in result.suppressed)], key=lambda pair: pair[0].order)
-    return [(name, *pair) for name, pair in zip(fingerprints(finding for finding, _ in both), both, strict=True)]
+    return [(name, *pair) for name, pair in zip(make_fingerprints(finding for finding, _ in both), both, strict=True)]
 
 
 def _same(finding: LocatedFinding) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ def fix_files(findings: Iterable[LocatedFinding]) -> tuple[list[FixedFile], int]
     done, code = [], OK
     for name, (source, edits) in sorted(by_file.items()):
         try:
-            text = with_edits(source, edits)
+            text = apply_edits(source, edits)
         except NotWrittenError as error:
             write_stderr(f"{name} is left as it is: {error}")
             code = REFUSED
@@ -63,7 +63,7 @@ def write(done: list[FixedFile]) -> int:
     return worst_code(codes)
 
 
-def with_edits(source: Source, edits: dict[int, list[FieldEdit]]) -> str:
+def apply_edits(source: Source, edits: dict[int, list[FieldEdit]]) -> str:
     """The text with the edits of each object, by number. Edits of names come first and replace old names in place.
 
     Raises: NotWrittenError if a part of it can't be read or written.

@@ -127,7 +127,7 @@ def _report(options: Options, request: ReportRequest, result: CheckResult, code:
 
         for sentence in github.describe_hidden(result):
             write_stderr(sentence)
-        return github.commands(result)
+        return github.format_commands(result)
     if form == "jsonl":
         return str(import_module(".reports.json", __package__).lines(result, code))
     given = {"json": (code,), "sarif": (code,), "junit": (options.fail_on,)}

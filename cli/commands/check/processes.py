@@ -14,7 +14,7 @@ R = TypeVar("R")
 _WAIT_SECONDS: Final = 0.2
 
 
-def in_shares(work: Callable[[int, Sequence[T]], R], items: Sequence[T], least: int, tick: Callable[[], None]) -> list[R]:
+def run_in_processes(work: Callable[[int, Sequence[T]], R], items: Sequence[T], least: int, tick: Callable[[], None]) -> list[R]:
     """Run `work` on consecutive shares of the items, each with its place and at least `least` items, and return the results.
 
     The first share is worked on here, each other in a forked process, which must not depend on what the others do. `tick` is called now

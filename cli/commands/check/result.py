@@ -77,14 +77,14 @@ class CheckResult(NamedTuple):
         return sum(1 for finding in self.findings if finding.level == level)
 
 
-def empty_result() -> CheckResult:
+def make_empty_result() -> CheckResult:
     """A result to which findings are added."""
     return CheckResult([], [], [], [], [], [], [], [])
 
 
 def join_results(parts: Sequence[CheckResult]) -> CheckResult:
     """Join the results of several parts of a run."""
-    whole = empty_result()
+    whole = make_empty_result()
     for name, held in whole._asdict().items():
         if isinstance(held, list):
             held.extend(item for part in parts for item in getattr(part, name))

@@ -27,13 +27,13 @@ from .result import (
     CheckedObject,
     CheckResult,
     SuppressedFinding,
-    empty_result,
     find_duplicates,
     join_results,
+    make_empty_result,
     sort_result,
 )
 from .selection import RuleSelection
-from .suppress import RuleCoverage, reason_for, suppress
+from .suppress import RuleCoverage, find_reason, suppress
 
 Item: TypeAlias = str | Source | InputError  # a file by its name, a text that is no file, or why one can't be read
 AUTO = "auto"
@@ -64,7 +64,7 @@ class CheckRun:
         self.old = old
         self.answering = answering
         self.lenient = lenient
-        self._result = empty_result()  # in the order in which files are checked
+        self._result = make_empty_result()  # in the order in which files are checked
         self._others = 0
 
     def through(self, files: Sequence[Item], stdin_name: str, *, tell: bool = False) -> CheckResult:
@@ -73,7 +73,7 @@ class CheckRun:
             import orjson  # noqa: F401 - where it is loaded, conversion compares by it
 
         def take_all(start: int, share: Sequence[Item]) -> tuple[CheckResult, int]:
-            self._result, self._others = empty_result(), 0
+            self._result, self._others = make_empty_result(), 0
             for number, file in enumerate(share, 1):
                 if tell:
                     write_stderr(f"reading {escape_unprintable(file if isinstance(file, str) else file.name)}")
@@ -90,9 +90,9 @@ class CheckRun:
             if not shared:
                 take_all(0, files)
                 return self.result()
-            from .processes import in_shares
+            from .processes import run_in_processes
 
-            shares = in_shares(take_all, files, MIN_FILES_FOR_ORJSON, progress.tick)
+            shares = run_in_processes(take_all, files, MIN_FILES_FOR_ORJSON, progress.tick)
         self._result, self._others = join_results([part for part, _ in shares]), sum(others for _, others in shares)
         return self.result()
 
@@ -135,7 +135,7 @@ class CheckRun:
     def result(self) -> CheckResult:
         """Everything, sorted; asked for once, when all files are done."""
         for finding in find_duplicates(sort_result(self._result).checked):
-            reason = reason_for(finding)
+            reason = find_reason(finding)
             if not reason:
                 self._weigh([finding])
             elif self.choice.takes(finding.rule, finding.code):

@@ -87,7 +87,7 @@ def suppress(
     return [*kept, *_misspelt(source, comments), *_wrong(source, ignores, used, coverage)], suppressed
 
 
-def reason_for(finding: LocatedFinding) -> str:
+def find_reason(finding: LocatedFinding) -> str:
     """The reason of a comment that ignores a finding made after its file was done; empty without one."""
     return next(
         (ignore.reason for ignore in _speaking(finding.source).get(finding.position.line, ()) if ignore.covers(finding) and ignore.reason),

@@ -101,7 +101,7 @@ def default_object(manifest: Manifest, request: DefaultsRequest) -> DefaultedObj
         return DefaultedObject(manifest, manifest.data, [], [], [], str(error))
     edits = sorted(name_edits(done), key=lambda edit: (manifest.document.position(edit.path).line, edit.rule, format_path(edit.path)))
     operations = done.patch()
-    return DefaultedObject(manifest, with_patch(manifest.data, done, operations), edits, operations, done.idle())
+    return DefaultedObject(manifest, apply_patch(manifest.data, done, operations), edits, operations, done.idle())
 
 
 def name_edits(done: Defaulted) -> list[NamedEdit]:
@@ -147,7 +147,7 @@ def _leaves(value: Any, before: object) -> Iterator[tuple[Path, Any]]:
         yield (), value
 
 
-def with_patch(written: Fields, done: Defaulted, operations: list[PatchOperation]) -> Fields:
+def apply_patch(written: Fields, done: Defaulted, operations: list[PatchOperation]) -> Fields:
     """Apply a patch of the stored object to what the author wrote; parents that only the schema's defaults made come along."""
     entries = []
     for operation in operations:

@@ -179,7 +179,7 @@ def _at(revision: str, path: str, excluded: Sequence[str]) -> Iterator[Source | 
         yield text if isinstance(text, InputError) else Source(f"{revision}:{shown[full]}", text)
 
 
-def source_of(pair: ObjectPair) -> str:
+def find_source(pair: ObjectPair) -> str:
     """The name of the file of a pair: the new one if there is one."""
     manifest = pair.new or pair.old
     return manifest.document.source.name if manifest else ""
@@ -196,7 +196,7 @@ def compare_pair(pair: ObjectPair, request: DiffRequest) -> ObjectComparison:
     drifted, applied = is_live(new) and not is_live(old), not request.live and new.known and is_live(old) and not is_live(new)
     version = request.to if request.to and kind in KINDS else new.version
     try:
-        with limit_cpu(source_of(pair)):
+        with limit_cpu(find_source(pair)):
             # the namespace that only one side names is the same one: it decided the match
             held = in_version(complete(new, request.server, None), old.version, line) if drifted else None
             before = _placed(complete(old, request.server, held), pair)

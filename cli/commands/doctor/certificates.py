@@ -30,7 +30,7 @@ def check_secrets(view: ClusterView) -> Iterator[DoctorFinding]:
     state, where = view.state, view.namespace
     if state is None:
         return
-    what, repair = f"Secret {where}/{view.about.called.serving}", repairs.certs("issue", where)
+    what, repair = f"Secret {where}/{view.about.called.serving}", repairs.run_certs("issue", where)
     if state.mode is not Mode.MANAGED:
         repair = ""  # its provider must renew it
     if state.serving is None:
@@ -53,7 +53,7 @@ def _serving(view: ClusterView, serving: Serving, what: str, repair: str) -> Ite
         yield warning("expiry", what, text, repair)
     if serving.holds_authority_key:
         text = "holds ca.key, with which every reader could sign any certificate"
-        yield warning("certificate", what, text, repairs.certs("rotate", view.namespace))
+        yield warning("certificate", what, text, repairs.run_certs("rotate", view.namespace))
     trust = view.state.trust if view.state else None
     if trust is not None and not accepted.authorities & trust.usable:
         where = f"ConfigMap {view.namespace}/{view.about.called.trust}"
@@ -61,7 +61,7 @@ def _serving(view: ClusterView, serving: Serving, what: str, repair: str) -> Ite
             yield info("trust", where, "doesn't list the issuer of the certificate as usable yet: every API server must have seen it first")
             return
         text = "doesn't list the issuer of the certificate as usable: a server without another one waits for five minutes"
-        yield warning("trust", where, text, repairs.certs("inject", view.namespace))
+        yield warning("trust", where, text, repairs.run_certs("inject", view.namespace))
 
 
 def _is_spreading(view: ClusterView) -> bool:
@@ -74,7 +74,7 @@ def _is_spreading(view: ClusterView) -> bool:
 
 
 def _authority(view: ClusterView, state: CertificateState) -> Iterator[DoctorFinding]:
-    what, repair = f"Secret {view.namespace}/{view.about.called.authority}", repairs.certs("rotate", view.namespace)
+    what, repair = f"Secret {view.namespace}/{view.about.called.authority}", repairs.run_certs("rotate", view.namespace)
     secret = state.authority
     if secret is None or secret.current is None:
         again = repairs.restart(view.namespace, "provisioner")
@@ -101,7 +101,7 @@ def check_trust(view: ClusterView) -> Iterator[DoctorFinding]:
 
 
 def _target(view: ClusterView, target: Target, leaves: tuple[Certificate, ...], chain: tuple[Certificate, ...]) -> Iterator[DoctorFinding]:
-    what, inject = f"{target.kind} {target.name}", repairs.certs("inject", view.namespace)
+    what, inject = f"{target.kind} {target.name}", repairs.run_certs("inject", view.namespace)
     profile = view.about.profile
     if target.stance is Stance.UNSET:
         text = f"spec.conversion must call the Service {profile.namespace}/{profile.service}: without it fields are lost between versions"
@@ -146,7 +146,7 @@ def check_rotation(view: ClusterView) -> Iterator[DoctorFinding]:
 def check_endpoints(view: ClusterView) -> Iterator[DoctorFinding]:
     """The Service has the port that the API server calls, and ready servers behind it."""
     where, service = view.namespace, view.about.profile.service
-    what, command = f"Service {where}/{service}", repairs.status(where, "server")
+    what, command = f"Service {where}/{service}", repairs.show_status(where, "server")
     if view.service is None:
         if "service" not in view.forbidden:
             yield error("endpoints", what, "is not there: no webhook can be called", view.parts.restore("Service", service))
@@ -194,16 +194,16 @@ def check_provisioner(view: ClusterView) -> Iterator[DoctorFinding]:
     what, again = f"Lease {where}/{name}", repairs.restart(where, "provisioner")
     if view.lease is None:
         if "lease" not in view.forbidden:
-            yield error("provisioner", what, "is not there: no provisioner has run here yet", repairs.status(where, "provisioner"))
+            yield error("provisioner", what, "is not there: no provisioner has run here yet", repairs.show_status(where, "provisioner"))
         return
     spec = view.lease.get("spec") or {}
     if not spec.get("holderIdentity"):
-        yield error("provisioner", what, "has no holder: no provisioner runs", repairs.status(where, "provisioner"))
-    elif since := late_lease(view.lease, view.now):
+        yield error("provisioner", what, "has no holder: no provisioner runs", repairs.show_status(where, "provisioner"))
+    elif since := describe_late_lease(view.lease, view.now):
         yield error("provisioner", what, f"{spec['holderIdentity']} has not renewed it {since}: nothing is repaired or renewed", again)
 
 
-def late_lease(lease: Node, now: datetime) -> str | None:
+def describe_late_lease(lease: Node, now: datetime) -> str | None:
     """Since when a Lease has not been renewed, if its holder has missed several renewals; None while it is renewed."""
     spec = lease.get("spec") or {}
     renewed = parse_time(spec.get("renewTime"))
@@ -223,8 +223,8 @@ def check_reconciler(view: ClusterView) -> Iterator[DoctorFinding]:
     if lease is None or not (lease.get("spec") or {}).get("holderIdentity"):
         if "election" not in view.forbidden:
             text = "has no holder: no reconciler runs, and graphs stay as they are"
-            yield error("reconciler", what, text, repairs.status(where, "reconciler"))
-    elif since := late_lease(lease, view.now):
+            yield error("reconciler", what, text, repairs.show_status(where, "reconciler"))
+    elif since := describe_late_lease(lease, view.now):
         text = f"{lease['spec']['holderIdentity']} has not renewed it {since}: graphs stay as they are"
         yield error("reconciler", what, text, repairs.restart(where, "reconciler"))
 

@@ -28,9 +28,9 @@ def check_kinds(view: ClusterView) -> Iterator[DoctorFinding]:
     for kind in KINDS:
         crd = view.crds[kind.plural]
         if crd is not None:
-            yield from _kind(kind, crd, repairs.definitions(view.about))
+            yield from _kind(kind, crd, repairs.apply_definitions(view.about))
         elif kind.crd_name not in view.forbidden and kind.is_of(line) and kind.since is OLDEST:  # a gate leaves out the others
-            yield error("kinds", _named(kind), "is not there: the API server doesn't know the kind", repairs.definitions(view.about))
+            yield error("kinds", _named(kind), "is not there: the API server doesn't know the kind", repairs.apply_definitions(view.about))
 
 
 def check_lines(view: ClusterView) -> Iterator[DoctorFinding]:
@@ -49,7 +49,7 @@ def check_lines(view: ClusterView) -> Iterator[DoctorFinding]:
     if line < wanted:
         text += f"; if your operator is of release {line}, set operator.version to {line}.0 instead of the repair"
         text += f"; {steps}" if (steps := explain_upgrades(line, wanted)) else ""
-        yield error("line", _named(kind), text, repairs.definitions(view.about, wanted))
+        yield error("line", _named(kind), text, repairs.apply_definitions(view.about, wanted))
     else:
         text += f"; set operator.version to {line}.0, also in your own manifests, or unknown fields are lost and known ones refused"
         yield error("line", _named(kind), text, repairs.set_version(view.parts, version, f"{line}.0"))

@@ -12,7 +12,7 @@ from ....kube.protocol import Cluster
 from ....kube.resources import resource_of_kind
 from ....policies.annotations import ORIGIN_VERSION
 from .finding import DoctorFinding, error, warning
-from .repairs import certs, status
+from .repairs import run_certs, show_status
 
 DENIED: Final = "denied the request"
 # marks of repairs that the caller knows
@@ -36,16 +36,16 @@ _RESTORED: Final = frozenset({SERVICE, MUTATING, VALIDATING})
 _CAUSES: Final = {
     "certificate signed by unknown authority|failed to verify certificate: x509: certificate signed": (
         "a bundle doesn't hold the issuer of the served certificate",
-        certs("inject", "{namespace}"),
+        run_certs("inject", "{namespace}"),
     ),
-    "expired or is not yet valid": ("the certificate or its authority has ended, or a clock is wrong", certs("issue", "{namespace}")),
-    "certificate is valid for|Common Name field": ("the certificate names another Service", certs("issue", "{namespace}")),
-    "failed to find any PEM data|unable to load root certificates": ("a caBundle isn't a certificate", certs("inject", "{namespace}")),
-    "connection refused|no endpoints available|no service endpoint": ("no server is ready", status("{namespace}", "server")),
+    "expired or is not yet valid": ("the certificate or its authority has ended, or a clock is wrong", run_certs("issue", "{namespace}")),
+    "certificate is valid for|Common Name field": ("the certificate names another Service", run_certs("issue", "{namespace}")),
+    "failed to find any PEM data|unable to load root certificates": ("a caBundle isn't a certificate", run_certs("inject", "{namespace}")),
+    "connection refused|no endpoints available|no service endpoint": ("no server is ready", show_status("{namespace}", "server")),
     'service "[^"]*" not found': ("the Service is not there", SERVICE),
     "deadline exceeded|i/o timeout|no route to host": (
         "a firewall, a mesh or an overload is between the API server and port 9443",
-        status("{namespace}", "server"),
+        show_status("{namespace}", "server"),
     ),
 }
 

@@ -34,7 +34,7 @@ warning: Final = partial(DoctorFinding, Level.WARNING)
 info: Final = partial(DoctorFinding, Level.INFO)
 
 
-def full_name(obj: Node) -> str:
+def format_name(obj: Node) -> str:
     """An object as `namespace/name`."""
     return f"{obj['metadata'].get('namespace', '')}/{obj['metadata']['name']}"
 

@@ -7,7 +7,7 @@ from ....api.line import Line, explain_upgrades
 from ....api.wording import count_of
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import DEPLOYMENTS, PODS
-from .finding import DoctorFinding, full_name, info, warning
+from .finding import DoctorFinding, format_name, info, warning
 from .observe import ClusterView, list_all
 
 _MAX_NAMED_PODS: Final = 20
@@ -49,7 +49,7 @@ def compare_versions(deployments: Iterable[Node], lines: list[Line]) -> Iterator
             seen = _recognise(str(container.get("image") or ""))
             if seen is not None and seen not in reported:
                 reported.add(seen)
-                yield _compare(f"Deployment {full_name(deployment)}", *seen, lines)
+                yield _compare(f"Deployment {format_name(deployment)}", *seen, lines)
 
 
 def _recognise(image: str) -> tuple[str, str] | None:
@@ -75,7 +75,7 @@ def _compare(what: str, name: str, version: str, lines: list[Line]) -> DoctorFin
 
 def list_gated(pods: Iterable[Node]) -> Iterator[DoctorFinding]:
     """Pods that wait at scheduling gates, by their names."""
-    waiting = ((full_name(pod), (pod.get("spec") or {}).get("schedulingGates") or ()) for pod in pods)
+    waiting = ((format_name(pod), (pod.get("spec") or {}).get("schedulingGates") or ()) for pod in pods)
     gated = [(name, [str(gate["name"]) for gate in gates]) for name, gates in waiting if gates]
     for name, names in sorted(gated)[:_MAX_NAMED_PODS]:
         yield warning(

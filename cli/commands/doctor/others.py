@@ -11,8 +11,8 @@ from ....kube.errors import ForbiddenError
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import DEPLOYMENTS, LEASES, MUTATING, PODS, SERVICES, VALIDATING
 from ...installation.parts import COMPONENT, InstalledObjects
-from .certificates import late_lease
-from .finding import DoctorFinding, error, full_name, info, warning
+from .certificates import describe_late_lease
+from .finding import DoctorFinding, error, format_name, info, warning
 from .observe import ClusterView, list_all
 
 _LEASE: Final = "dynamo.nvidia.com"  # of the Go operator, in whatever namespace its chart names
@@ -28,7 +28,7 @@ async def find_other_operators(cluster: Cluster, view: ClusterView, parts: Insta
     operators = [each for each in deployments if _is_operator(each) and not _is_ours(each, parts)]
     for each in operators:
         findings += _operator(view, each)
-    named = {full_name(each) for each in operators}
+    named = {format_name(each) for each in operators}
     findings += await _leases(cluster, view, deployments, named)
     for resource in (MUTATING, VALIDATING):
         try:
@@ -63,7 +63,7 @@ def _is_ours(deployment: Node, parts: InstalledObjects) -> bool:
 
 
 def _operator(view: ClusterView, deployment: Node) -> Iterator[DoctorFinding]:
-    metadata, what = deployment["metadata"], f"Deployment {full_name(deployment)}"
+    metadata, what = deployment["metadata"], f"Deployment {format_name(deployment)}"
     if (deployment.get("spec") or {}).get("replicas") == 0:
         return
     if metadata.get("namespace") in view.claims:
@@ -100,18 +100,18 @@ async def _leases(cluster: Cluster, view: ClusterView, deployments: list[Node], 
 
 
 def _is_held(lease: Node, now: datetime) -> bool:
-    return bool((lease.get("spec") or {}).get("holderIdentity")) and late_lease(lease, now) is None
+    return bool((lease.get("spec") or {}).get("holderIdentity")) and describe_late_lease(lease, now) is None
 
 
 async def _holder(cluster: Cluster, view: ClusterView, lease: Node, deployments: list[Node], named: set[str]) -> list[DoctorFinding]:
     """Whose Lease it is; silent where the Deployment has a finding of its own, or one of both has claimed its namespace."""
-    identity, what = str(lease["spec"]["holderIdentity"]), f"Lease {full_name(lease)}"
+    identity, what = str(lease["spec"]["holderIdentity"]), f"Lease {format_name(lease)}"
     if lease["metadata"].get("namespace") in view.claims or _has_claimed(view):
         return []
     for pod in await _pods(cluster, identity.rpartition("_")[0] or identity):
         if (owner := _deployment_of(pod, deployments)) is not None:
-            text = f"is held by {identity} and renewed. Deployment {full_name(owner)} {_BOTH}"
-            return [] if full_name(owner) in named else [error("operators", what, text, _stopped(owner))]
+            text = f"is held by {identity} and renewed. Deployment {format_name(owner)} {_BOTH}"
+            return [] if format_name(owner) in named else [error("operators", what, text, _stopped(owner))]
     if any(identity.startswith(f"{full.partition('/')[2]}-") for full in named):
         return []
     text = (

@@ -32,7 +32,7 @@ def add_connection_flags(repair: str, kubeconfig: str, context: str) -> str:
     return re.sub(r"(^|\| |&& )(kubectl|helm|dynamo-webhooks \w+)", add_flags, repair)
 
 
-def definitions(about: Installation, line: str = "") -> str:
+def apply_definitions(about: Installation, line: str = "") -> str:
     """Applies the definitions, of a later line if one is given; empty where they are another installation's."""
     profile = about.profile
     flags = f" --line {line}" if line else ""
@@ -66,7 +66,7 @@ def _converts(about: Installation) -> bool:
     return any(kind is TargetKind.CRD for kind, _ in about.targets)
 
 
-def certs(action: Literal["inject", "issue", "rotate"], namespace: str) -> str:
+def run_certs(action: Literal["inject", "issue", "rotate"], namespace: str) -> str:
     """Writes trust into every configuration object, makes a new certificate, or exchanges the authority."""
     return f"dynamo-webhooks certs {action} --namespace {namespace}"
 
@@ -78,7 +78,7 @@ def restart(namespace: str, part: str) -> str:
     )
 
 
-def status(namespace: str, part: str) -> str:
+def show_status(namespace: str, part: str) -> str:
     """Shows why one of our Deployments isn't ready."""
     return f"kubectl -n {namespace} describe pods -l app.kubernetes.io/component={part}"
 

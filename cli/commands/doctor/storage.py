@@ -27,7 +27,7 @@ from ....kube.storage_versions import (
 )
 from ...installation.parts import COMPONENT
 from . import repairs
-from .finding import DoctorFinding, error, full_name, info, warning
+from .finding import DoctorFinding, error, format_name, info, warning
 from .observe import ClusterView
 
 _MAX_PATH_CHARACTERS: Final = 700
@@ -35,7 +35,7 @@ _MAX_NAMED_OBJECTS: Final = 3  # in one finding
 _LEFT: Final = 5  # and of each kind that is left
 
 
-def stored_resource(view: ClusterView, kind: Kind) -> Resource:
+def find_stored_resource(view: ClusterView, kind: Kind) -> Resource:
     """A kind in the version in which its objects are stored."""
     return resource_of_kind(kind.name, read_definition(view.crds[kind.plural] or {}).storage or kind.storage_version)
 
@@ -44,7 +44,7 @@ def check_versions(view: ClusterView) -> Iterator[DoctorFinding]:
     """The status of a definition names one version, once `migrate` has proven it."""
     for kind in map(BY_NAME.__getitem__, kinds.KINDS):
         if len(stored := read_definition(view.crds[kind.plural] or {}).stored) > 1:
-            version = stored_resource(view, kind).version
+            version = find_stored_resource(view, kind).version
             text = f"objects may be stored in {' and '.join(stored)}, new ones in {version}"
             yield info("stored-versions", f"CustomResourceDefinition {kind.crd_name}", text, repairs.migrate(kind, version))
 
@@ -64,7 +64,7 @@ async def check_servers(cluster: Cluster, opener: Opener, view: ClusterView) -> 
 
 
 def _of_servers(view: ClusterView, kind: Kind, seen: Sequence[StorageHashes]) -> Iterator[DoctorFinding]:
-    version = stored_resource(view, kind).version
+    version = find_stored_resource(view, kind).version
     wanted = compute_storage_hash(GROUP, version, kind.name)
     hashes = [(answer.server or "one of those behind the usual address", answer.hashes.get(kind.plural)) for answer in seen]
     if late := dict.fromkeys(server for server, stored in hashes if stored and stored != wanted):
@@ -78,7 +78,7 @@ async def check_contents(cluster: Cluster, view: ClusterView) -> list[DoctorFind
     line = decide_line(view.about.version, view.line)
     for kind in KINDS:
         if kind.name in kinds.KINDS:
-            resource = stored_resource(view, kind)
+            resource = find_stored_resource(view, kind)
             objects = await _list_all(cluster, resource, findings)
             for obj in objects:
                 findings += find_long_objects(obj, kind.name, resource.version, line)
@@ -110,7 +110,7 @@ async def _list_all(
 
 def find_long_objects(obj: Node, kind: str, version: str, line: Line) -> list[DoctorFinding]:
     """An object that the other version shows in part is a warning, one on its way there is for information."""
-    metadata, what = obj["metadata"], f"{kind} {full_name(obj)}"
+    metadata, what = obj["metadata"], f"{kind} {format_name(obj)}"
     try:
         weight = weigh(kinds.kind_of(kind, line), obj, version, obj)
     except ConversionError as failed:
@@ -133,7 +133,7 @@ def find_managed_fields(view: ClusterView, kind: Kind, version: str, objects: Se
     for name, held in sorted(holders.items()):
         ours = name != version and name in [each.name for each in kind.versions]
         repair = f"{repairs.migrate(kind, version)} --retire {name}" if ours else ""
-        names = ", ".join(map(full_name, held[:_MAX_NAMED_OBJECTS]))
+        names = ", ".join(map(format_name, held[:_MAX_NAMED_OBJECTS]))
         text = f"metadata.managedFields of {count_of(len(held), 'object')} ({names}{', ...' if len(held) > _MAX_NAMED_OBJECTS else ''})"
         if name in known.versions:
             text += f" name {name}, which is not served: every apply of them fails once it is removed"
@@ -156,10 +156,10 @@ async def _left(cluster: Cluster, view: ClusterView, kind: Kind) -> list[DoctorF
     """Remaining objects, listed in their stored version, which needs no conversion. They may stay."""
     findings: list[DoctorFinding] = []
     harm = ", and removing the CRD deletes them"
-    items = await _list_all(cluster, stored_resource(view, kind), findings, forbidden="objects", check="objects", harm=harm)
+    items = await _list_all(cluster, find_stored_resource(view, kind), findings, forbidden="objects", check="objects", harm=harm)
     if items:
         held = sum(bool(each["metadata"].get("finalizers")) for each in items)
-        text = f"{len(items)} are left and may stay: {', '.join(map(full_name, items[:_LEFT]))}"
+        text = f"{len(items)} are left and may stay: {', '.join(map(format_name, items[:_LEFT]))}"
         text += f" and {len(items) - _LEFT} more" if len(items) > _LEFT else ""
         text += f". To delete them, run kubectl delete {kind.plural} --all --all-namespaces before anything else"
         text += f"; the reconciler then removes the finalizers of {held}" if held else ""
@@ -198,7 +198,7 @@ def _stanzas(view: ClusterView) -> Iterator[DoctorFinding]:
         what, stored, version = (
             f"CustomResourceDefinition {kind.crd_name}",
             read_definition(crd).stored,
-            stored_resource(view, kind).version,
+            find_stored_resource(view, kind).version,
         )
         if len(stored) > 1:
             text = f"objects may be stored in {' and '.join(stored)}, and must be stored in {version} before conversion is switched off"

@@ -98,7 +98,7 @@ def _deployment(parts: InstalledObjects, running: NamespaceState, key: Key, part
     for text, repair in reasons:
         yield level("workloads", what, f"{text}: {harm}", repair)
     if not available and not reasons:
-        yield error("workloads", what, f"has no available pod: {harm}", repairs.status(where, part))
+        yield error("workloads", what, f"has no available pod: {harm}", repairs.show_status(where, part))
 
 
 def _reasons(parts: InstalledObjects, running: NamespaceState, key: Key, live: Node) -> Iterator[tuple[str, str]]:

@@ -71,7 +71,7 @@ def split_causes(text: str) -> list[Cause]:
 
 
 @cache
-def operator_messages() -> dict[Rule, tuple[tuple[str, ...], ...]]:
+def load_operator_messages() -> dict[Rule, tuple[tuple[str, ...], ...]]:
     """The messages of the Go operator by our rule that refuses the same: constant pieces of each, in order."""
     [document] = load_documents(Path(__file__).with_name("operator_messages.yaml").read_text("utf-8"))
     return {
@@ -85,7 +85,7 @@ def find_operator_rules(cause: Cause) -> list[Rule]:
     """The rules of the longest message of the Go operator that a cause has: two rules may share one message."""
     matches = [
         (sum(map(len, pieces)), rule)
-        for rule, messages in operator_messages().items()
+        for rule, messages in load_operator_messages().items()
         if not cause.kinds or any(read.partition("/")[0] in cause.kinds for read in rule.kinds)
         for pieces in messages
         if _has(cause.text, pieces)
@@ -111,10 +111,12 @@ class RuleMessage(NamedTuple):
     locations: tuple[tuple[str, str, Steps], ...]  # kind, version, path with `*` for keys and indices
 
 
-def find_sentence(cause: Cause) -> RuleMessage | None:
+def find_rule_message(cause: Cause) -> RuleMessage | None:
     """The longest message of a definition's rule in a cause, else the one at its field that is most like it; None for another cause."""
     longest = max(
-        (sentence for sentence in sentences() if sentence.text in cause.text), key=lambda sentence: len(sentence.text), default=None
+        (sentence for sentence in list_rule_messages() if sentence.text in cause.text),
+        key=lambda sentence: len(sentence.text),
+        default=None,
     )
     other = _CEL.search(cause.text) if longest is None else None
     if other is None:
@@ -122,7 +124,7 @@ def find_sentence(cause: Cause) -> RuleMessage | None:
     words = _words(other[1])
     near = [
         (_likeness(words, sentence), sentence)
-        for sentence in sentences()
+        for sentence in list_rule_messages()
         if any(_is_at(cause, *location) for location in sentence.locations)
     ]
     return max((pair for pair in near if pair[0] > 0), key=lambda pair: pair[0], default=(0, None))[1]
@@ -147,7 +149,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 @cache
-def sentences() -> tuple[RuleMessage, ...]:
+def list_rule_messages() -> tuple[RuleMessage, ...]:
     """Every message of a CEL rule in any line's definitions."""
     by_text: dict[str, dict[tuple[str, str, Steps], None]] = {}
     for location, text in _stated():

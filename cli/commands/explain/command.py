@@ -65,7 +65,7 @@ def run(options: Options) -> int:
 def _pages(text: str, site: str, *, examples: bool) -> tuple[list[dict[str, Any]], list[str]]:
     """The pages that a text asks for, as data and as Markdown."""
     whole = rule.find(text) or kind.find(text) or kind.find_fact(text) or field.find(text)
-    pages = [rule.complete(page, site) if "rule" in page else page for page in ([whole] if whole else message.find(text))]
+    pages = [rule.complete_page(page, site) if "rule" in page else page for page in ([whole] if whole else message.find(text))]
     if not pages:
         raise _unknown(text)
     # by the first key of a page
@@ -85,6 +85,6 @@ def _unknown(text: str) -> Exception:
     shown = line if len(line) <= 80 else line[:79] + "\N{HORIZONTAL ELLIPSIS}"
     paths = field.find_by_name(text, 3)
     path = field.correct_path(text) if len(text) <= 200 else None
-    known = [*rule.names(), *BY_NAME, *Facts._fields]
+    known = [*rule.list_names(), *BY_NAME, *Facts._fields]
     near = f"; a field of that name is {', '.join(paths)}" if paths else f"; did you mean {path}?" if path else did_you_mean(text, known)
     return UsageError(f"{shown}: not a rule, a kind, a field of a kind, or a message that we know{near}")

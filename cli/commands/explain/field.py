@@ -13,7 +13,7 @@ from ....api.schema import Node, load_schema, resolve, whole_schema
 from ....policies.catalogue import list_rules
 from ....policies.rule import Rule, field_of
 from ...console.kind_names import find_kind
-from ...console.nearest import nearest
+from ...console.nearest import find_nearest
 from .cause import WILD, Steps, split_steps
 from .filled import fills
 from .releases import list_releases
@@ -56,11 +56,11 @@ def correct_path(word: str) -> str | None:
     lead, path = (steps[:1], steps[1:]) if kind else ((), steps)
     for at in _versions(kind):
         schema = whole_schema(*at)
-        places = [location for count in range(len(path)) if (location := walk(schema, path[:count])) is not None]
+        places = [location for count in range(len(path)) if (location := walk_schema(schema, path[:count])) is not None]
         known = len(places) - 1  # steps that the kind has
-        name = nearest(path[known], places[known][0].get("properties") or {})
+        name = find_nearest(path[known], places[known][0].get("properties") or {})
         right = (*path[:known], name or "", *path[known + 1 :])
-        if walk(schema, right) is not None:
+        if walk_schema(schema, right) is not None:
             return ".".join((*lead, *right))
     return None
 
@@ -71,7 +71,7 @@ def _versions(only: str | None) -> Iterator[tuple[str, str]]:
 
 def describe_field(kind: str, version: str, steps: Steps) -> Page | None:
     """Everything about a field of one version as data; None if no operator release has it."""
-    nodes = {line: field for line in Line if (field := walk(load_schema(kind, version, line), steps)) is not None}
+    nodes = {line: field for line in Line if (field := walk_schema(load_schema(kind, version, line), steps)) is not None}
     if not nodes:
         return None
     node, path, keyed = nodes[max(nodes)]
@@ -118,7 +118,7 @@ def _distance(path: Steps, rule: Rule) -> tuple[bool, ...]:
     return tuple(name not in rule.name for name in names)
 
 
-def walk(schema: Node, steps: Steps) -> tuple[Node, Steps, tuple[bool, ...]] | None:
+def walk_schema(schema: Node, steps: Steps) -> tuple[Node, Steps, tuple[bool, ...]] | None:
     """Steps through a schema; keys and indices come out as `*`, and for each step comes whether it is a key."""
     node, path, keyed = resolve(schema), [], []
     for step in steps:

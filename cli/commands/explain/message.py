@@ -12,7 +12,7 @@ from ....policies.rule import Rule
 from ...project.keys import USER
 from ...yaml.load import load_documents
 from . import field, rule
-from .cause import Cause, RuleMessage, find_operator_rules, find_sentence, split_causes, split_refusals
+from .cause import Cause, RuleMessage, find_operator_rules, find_rule_message, split_causes, split_refusals
 from .field import Page
 from .sentence import find_rules_by_text
 
@@ -42,7 +42,7 @@ class KnownMessage(NamedTuple):
 
 
 @cache
-def tables() -> dict[str, tuple[KnownMessage, ...]]:
+def load_tables() -> dict[str, tuple[KnownMessage, ...]]:
     """The messages by who says them: `transport` on the way to the webhooks, `server` about the object, and `ours`."""
     [document] = load_documents(Path(__file__).with_name("known_messages.yaml").read_text("utf-8"))
     return {
@@ -58,7 +58,7 @@ def names_policy(text: str) -> bool:
 
 def _known(text: str) -> Iterator[KnownMessage]:
     """The known messages in a text; only the first of the transport if there is one, because the object wasn't judged then."""
-    for who, table in tables().items():
+    for who, table in load_tables().items():
         matches = [words for words in table if re.search(words.pattern, text, re.IGNORECASE | re.DOTALL)]
         if matches and who == "transport":
             yield matches[0]
@@ -115,13 +115,13 @@ _OF_CAUSES: Final = (SCHEMA_RULE, WRONG_TYPE)  # of which the API server refuses
 def _find_rules(cause: Cause) -> list[Page]:
     """The pages of the rules and of one's own policies that a cause names, or of the rule whose words it has."""
     own = (rule.find(f"{USER}{match[match.lastgroup or 0]}") for match in _POLICY.finditer(cause.text))
-    named = [*rule.in_message(cause.text), *filter(None, own)]
+    named = [*rule.find_in_message(cause.text), *filter(None, own)]
     if named:
         return named
     rules = find_operator_rules(cause)
     if rules:
         return [rule.page(operator_rule) for operator_rule in rules]
-    sentence = find_sentence(cause)
+    sentence = find_rule_message(cause)
     return [] if sentence is None else [_sentence_page(sentence)]
 
 

@@ -23,12 +23,12 @@ def find(word: str) -> Page | None:
     return None if rule is None else page(rule)
 
 
-def names() -> list[str]:
+def list_names() -> list[str]:
     """The names of all rules, defaults and checks."""
     return [rule.name for rule in list_all()]
 
 
-def in_message(text: str) -> list[Page]:
+def find_in_message(text: str) -> list[Page]:
     """The pages of the rules that a pasted message names in brackets, each once, in order."""
     return [*filter(None, map(find, dict.fromkeys(_BRACKETS.findall(text))))]
 
@@ -52,7 +52,7 @@ def page(rule: Rule) -> Page:
     }
 
 
-def complete(page: Page, site: str = "") -> Page:
+def complete_page(page: Page, site: str = "") -> Page:
     """The page with the places in the kind's other version, for which reports have no time, and its address if the site has one."""
     address = rule_address(site, page["rule"])
     places = [{**location, "other": _other(location)} for location in page["looksAt"]]
@@ -62,14 +62,14 @@ def complete(page: Page, site: str = "") -> Page:
 def _other(location: Page) -> Page | None:
     from ....api.line import DEFAULT_LINE
     from ....api.schema import load_schema
-    from .field import find_other_version, walk
+    from .field import find_other_version, walk_schema
 
     kind, _, version = location["kind"].partition("/")
-    field = walk(load_schema(kind, version, DEFAULT_LINE), tuple(location["path"].split(".")))
+    field = walk_schema(load_schema(kind, version, DEFAULT_LINE), tuple(location["path"].split(".")))
     return None if field is None else find_other_version(kind, version, field[1], field[2])
 
 
-def beside(location: Page) -> str:
+def format_other_version(location: Page) -> str:
     """The place in the other version, in brackets; empty where it is the same, or there is none."""
     other = location.get("other")
     return f" ({other['version']}: `{other['path']}`)" if other and other["exact"] and other["path"] != location["path"] else ""
@@ -81,7 +81,7 @@ def markdown(page: Page, *, examples: bool) -> str:
     if page["fix"]:
         parts.append(f"**Fix.** {page['fix']}")
     if page["looksAt"]:
-        places = "; ".join(f"{location['kind']} `{location['path']}`{beside(location)}" for location in page["looksAt"])
+        places = "; ".join(f"{location['kind']} `{location['path']}`{format_other_version(location)}" for location in page["looksAt"])
         facts = f" Needs the facts: {', '.join(page['facts'])}." if page["facts"] else ""
         parts.append(f"**Looks at.** {places}, on {', '.join(page['operations'])}.{facts}")
     if len(page["lines"]) < len(Line):

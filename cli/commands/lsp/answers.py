@@ -23,7 +23,7 @@ from ...yaml.comments import comments
 from ...yaml.errors import InputError
 from ...yaml.load import Document, Source, read_text
 from ...yaml.positions import Extent, Position
-from ..check.fix import with_edits, write_comment
+from ..check.fix import apply_edits, write_comment
 from ..check.run import AUTO, CheckRun
 from ..check.selection import RuleSelection
 from ..check.suppress import IGNORE, MARK
@@ -179,7 +179,7 @@ def _edited(source: Source, title: str, findings: Sequence[LocatedFinding]) -> C
         if finding.edit is not None:
             edits.setdefault(finding.edit.number, []).append(finding.edit)
     try:
-        text = with_edits(source, edits)
+        text = apply_edits(source, edits)
     except NotWrittenError:
         return None
     return CodeAction(title, text, findings[0] if len(findings) == 1 else None) if text != source.text else None
@@ -263,7 +263,7 @@ def find_named_rule(name: str, text: str, line: int, column: int) -> str:
     return ""
 
 
-def ignore(name: str, text: str, rule_name: str, line: int) -> CodeAction | None:
+def add_ignore_comment(name: str, text: str, rule_name: str, line: int) -> CodeAction | None:
     """The edit that ignores a rule on a line, by a comment whose reason the author must write. None where no comment is possible."""
     source = Source(name, text)
     if text.lstrip()[:1] in ("{", "[") or not 0 < line <= len(source.lines) or rule.find(rule_name) is None:

@@ -31,12 +31,12 @@ from .answers import (
     CodeAction,
     Completion,
     DocumentSymbol,
+    add_ignore_comment,
     describe_at,
     find_named_rule,
     find_problems,
     find_symbols,
     fix_all,
-    ignore,
     list_code_actions,
     list_completions,
 )
@@ -269,7 +269,7 @@ def _ignores(uri: str, text: EditorText, diagnostics: Sequence[types.Diagnostic]
     code_actions = []
     for diagnostic in [diagnostic for diagnostic in diagnostics if diagnostic.source == _NAME][:OFFERED]:
         line, _ = text.line_and_column(diagnostic.range.start)
-        written = ignore(text.source.name, text.source.text, str(diagnostic.code), line)
+        written = add_ignore_comment(text.source.name, text.source.text, str(diagnostic.code), line)
         if written is None:
             continue
         edits: list[types.TextEdit] = text.edits(written.text)

@@ -10,7 +10,7 @@ from ....kube.errors import ApiError, GoneError, UnavailableError
 from ....kube.protocol import Node
 from ....kube.resources import Resource, resource_of_kind
 from .context import PAGE, MigrationContext
-from .offline import managed_fields, name_of
+from .offline import format_name, list_managed_fields
 
 SLOWEST: Final = 5.0  # seconds between two attempts
 _TELL: Final = 5.0  # seconds of failures before a pause is reported
@@ -118,7 +118,7 @@ async def count_by_manager(context: MigrationContext, version: str) -> dict[str,
                 for manager in managers:
                     counts[manager] = counts.get(manager, 0) + 1
                     if len(names := examples.setdefault(manager, [])) < _EXAMPLES:
-                        names.append(name_of(item))
+                        names.append(format_name(item))
             context.check()
     rows = [{**counted._asdict(), "objects": counts[counted], "examples": names} for counted, names in sorted(examples.items())]
     return {"version": version, "objects": objects, "managers": rows}
@@ -132,6 +132,6 @@ def _managers(kind: str, metadata: Node, version: str) -> set[_Manager]:
             str(each.get("operation") or ""),
             str(each.get("subresource") or ""),
         )
-        for each in managed_fields(metadata)
+        for each in list_managed_fields(metadata)
         if each.get("apiVersion") == version
     }

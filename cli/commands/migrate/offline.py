@@ -36,14 +36,14 @@ _MAX_FINDINGS: Final = 3  # of one object
 _MAX_MANAGED_FIELDS_LEVELS: Final = 64
 
 
-def name_of(obj: Node) -> str:
+def format_name(obj: Node) -> str:
     """`namespace/name`, of an object of any quality."""
     metadata = obj.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     return f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
 
 
-def managed_fields(metadata: Any) -> list[Node]:
+def list_managed_fields(metadata: Any) -> list[Node]:
     """The entries of managedFields, of metadata of any quality."""
     entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
     return [each for each in entries if isinstance(each, dict)] if isinstance(entries, list) else []
@@ -51,7 +51,7 @@ def managed_fields(metadata: Any) -> list[Node]:
 
 def find_notes(obj: Node, to: str, line: Line) -> list[ObjectNote]:
     """The report on one object to be moved to version `to`. The object is not changed."""
-    wanted, name = target(api_version(to), line), name_of(obj)
+    wanted, name = target(api_version(to), line), format_name(obj)
     came_from = str(obj.get("apiVersion") or "")
     try:
         there = obj if came_from == wanted.api_version else convert_object(obj, wanted).object
@@ -77,7 +77,7 @@ def find_notes(obj: Node, to: str, line: Line) -> list[ObjectNote]:
 
 def find_lost_fields(metadata: Node, line: Line) -> set[str]:
     """Set fields of lines later than this one, by the object's managedFields, whether the schema still has them or not."""
-    todo: list[tuple[Any, int]] = [(each.get("fieldsV1"), 0) for each in managed_fields(metadata)]
+    todo: list[tuple[Any, int]] = [(each.get("fieldsV1"), 0) for each in list_managed_fields(metadata)]
     fields: set[str] = set()
     while todo:
         node, depth = todo.pop()

@@ -14,7 +14,7 @@ from ....kube.storage_versions import Definition, load_definition
 from .context import MANAGER, UNTYPED, MigrationContext
 from .definition import OBSERVED
 from .listing import Outage, list_pages
-from .offline import LOWERED, REFUSED, TOO_BIG, find_notes, managed_fields, name_of
+from .offline import LOWERED, REFUSED, TOO_BIG, find_notes, format_name, list_managed_fields
 from .offline import find_lost_fields as lost_fields
 from .report import KindReport, MigrationReport, ObjectNote, ObjectNotes
 
@@ -125,7 +125,7 @@ def unfit(definition: Definition, context: MigrationContext, line: Line) -> Iter
             f"apply the definitions of `dynamo-webhooks crds --line {line}` first"
         )
     seen = definition.annotations.get(OBSERVED, "")
-    ours = any(each.get("manager") == MANAGER for each in managed_fields(definition.node.get("metadata")))
+    ours = any(each.get("manager") == MANAGER for each in list_managed_fields(definition.node.get("metadata")))
     if seen and seen != str(definition.generation) and not ours and not options.take_over:
         yield (
             f"the annotation {OBSERVED} must be the generation {definition.generation}, and is {seen}: the operator's own migrator may be "
@@ -200,7 +200,7 @@ async def _census(
             for note in find_notes(obj, context.options.to, line):
                 kind_report.notes.add(note)
             if fields := lost_fields(obj["metadata"], line):
-                kind_report.notes.add(ObjectNote(name_of(obj), LOWERED, ", ".join(sorted(fields))))
+                kind_report.notes.add(ObjectNote(format_name(obj), LOWERED, ", ".join(sorted(fields))))
             on_object(kind_report)
         context.check()
 

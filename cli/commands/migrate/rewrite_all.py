@@ -16,7 +16,7 @@ from ....kube.protocol import Node
 from ....kube.resources import Resource, resource_of_kind
 from .context import MANAGER, PAGE, UNTYPED, MigrationContext, Stopped
 from .listing import SLOWEST, Outage, is_refusal, list_pages
-from .offline import REFUSED, managed_fields, name_of
+from .offline import REFUSED, format_name, list_managed_fields
 from .report import ObjectNote, ObjectNotes, PassCounts
 
 _ATTEMPTS: Final = 4  # at an object whose conversion is refused while others succeed; three times as many when none does
@@ -85,7 +85,7 @@ class RewritePass:
             return
         except _OwnError as error:
             counts.refused += 1
-            self.notes.add(ObjectNote(name_of(item), REFUSED, shorten(str(error), _MAX_SENTENCE_CHARACTERS)))
+            self.notes.add(ObjectNote(format_name(item), REFUSED, shorten(str(error), _MAX_SENTENCE_CHARACTERS)))
         else:
             if before.get("resourceVersion") == now.get("resourceVersion"):
                 counts.there += 1
@@ -151,5 +151,5 @@ def _mark(metadata: Node) -> bytes:
     """The metadata but for its version and long, nested parts: the same where an object is only stored in another form."""
     kept: dict[str, Any] = {key: value for key, value in metadata.items() if key not in ("resourceVersion", "managedFields")}
     parts = ("manager", "operation", "apiVersion", "subresource", "time")
-    kept["managers"] = [[each.get(key) for key in parts] for each in managed_fields(metadata)]
+    kept["managers"] = [[each.get(key) for key in parts] for each in list_managed_fields(metadata)]
     return orjson.dumps(kept, option=orjson.OPT_SORT_KEYS)

@@ -144,7 +144,7 @@ def print_policies(options: Options) -> int:
 
     async def ask() -> list[dict[str, Any]]:
         async with connect_cluster("dynamo-webhooks-policy", options.kubeconfig, options.context) as cluster:
-            return await collect(cluster)
+            return await list_cluster_policies(cluster)
 
     try:
         objects = asyncio.run(ask())
@@ -157,7 +157,7 @@ def print_policies(options: Options) -> int:
     return OK if objects else NOTHING_FOUND
 
 
-async def collect(cluster: Cluster) -> list[dict[str, Any]]:
+async def list_cluster_policies(cluster: Cluster) -> list[dict[str, Any]]:
     """The policies, their bindings, and their parameters where these are ConfigMaps. Raises: ApiError."""
     policies = {policy["metadata"]["name"]: policy for policy in (await cluster.list(POLICIES)).items if _is_about_ours(policy)}
     bindings = [item for item in (await cluster.list(POLICY_BINDINGS)).items if item["spec"].get("policyName") in policies]

@@ -15,8 +15,17 @@ from ...project.apply import apply_project
 from ...project.facts import read_project_facts
 from ...project.options import ProjectOptions
 from ...rewrite.emit import emit_json, emit_yaml
-from .pods import find_restarts, report
-from .run import DEFAULT_NAMESPACE, RenderedChild, RenderedText, RenderRequest, choose_operator, into_folder, render_file, render_revision
+from .pods import find_restarts, format_restarts
+from .run import (
+    DEFAULT_NAMESPACE,
+    RenderedChild,
+    RenderedText,
+    RenderRequest,
+    choose_operator,
+    render_file,
+    render_revision,
+    write_children,
+)
 
 HELP = "print the child resources that the reconciler would apply"
 
@@ -67,7 +76,7 @@ def run(options: Options) -> int:
         revision = render_revision(options.against, options.paths, options.exclude, named, request)
         _compare(children, revision, options, whole=not any(map(_code, done)))
     elif options.directory is not None:
-        for path in into_folder(children, options.directory, options.output):
+        for path in write_children(children, options.directory, options.output):
             write_stderr(path)
     else:
         fields = [child.fields for child in children]
@@ -99,7 +108,9 @@ def _compare(children: list[RenderedChild], revision: Iterable[tuple[RenderedTex
             write_stderr(f"{begin}{line}")
             whole = False
     restarts = find_restarts(_chosen(before, options.only), children)
-    write_stdout(emit_json([restart._asdict() for restart in restarts]) if options.output == "json" else report(restarts, whole=whole))
+    write_stdout(
+        emit_json([restart._asdict() for restart in restarts]) if options.output == "json" else format_restarts(restarts, whole=whole)
+    )
 
 
 def _chosen(children: list[RenderedChild], kinds: Sequence[str]) -> list[RenderedChild]:

@@ -59,7 +59,7 @@ def find_restarts(before: Iterable[RenderedChild], after: Iterable[RenderedChild
     return [restart for restart in restarts if restart is not None]
 
 
-def report(restarts: list[PodRestart], *, whole: bool = True) -> str:
+def format_restarts(restarts: list[PodRestart], *, whole: bool = True) -> str:
     """The changes as lines for people; `whole` where both sides could be rendered as a whole."""
     if not restarts:
         return "no pod restarts\n" if whole else "no pod restarts, of those that can be rendered\n"

@@ -197,7 +197,7 @@ def _configured(config: str | None, *, lenient: bool) -> OperatorConfiguration:
     return effective.configuration
 
 
-def into_folder(children: list[RenderedChild], folder: str, form: str) -> list[str]:
+def write_children(children: list[RenderedChild], folder: str, form: str) -> list[str]:
     """Writes a file for each child, `NAMESPACE/kind-name.yaml`, and returns the paths below the folder; other files there stay.
 
     Raises: UsageError when the folder can't be written to, or two different children would be one file.

@@ -14,7 +14,7 @@ from ...console.output import write_stderr, write_stdout
 from ...files.write import store
 from ...project.apply import apply_project
 from ...project.options import ProjectOptions
-from .kinds import MIXED, mixed_schema, schema_of
+from .kinds import MIXED, make_mixed_schema, make_schema
 from .outputs import load, names
 
 HELP: Final = "print JSON schemas of kinds, for editors, and of commands' JSON output"
@@ -68,11 +68,11 @@ def _schema(word: str, version: str | None, line: Line) -> dict[str, Any]:
             raise UsageError(
                 f"{f'--version {version}' if version else word}: {kind} is in {' and '.join(versions)}{did_you_mean(wanted, versions)}"
             )
-        return schema_of(kind, wanted, line)
+        return make_schema(kind, wanted, line)
     if version is not None:
         raise UsageError(f"--version is for kinds, {word} is none{did_you_mean(word, BY_NAME)}")
     if word == MIXED:
-        return mixed_schema(line)
+        return make_mixed_schema(line)
     if word in names():
         return load(word)
     raise UsageError(f"{word}: there is no schema of that{did_you_mean(word, [*_names(), *BY_NAME])}")
@@ -85,7 +85,7 @@ def _store(directory: str, line: Line) -> None:
     pairs = list_kind_versions()
     for kind, version in pairs:
         try:
-            store(directory, f"{GROUP}/{kind.lower()}_{version}.json", json.dumps(schema_of(kind, version, line), indent=2) + "\n")
+            store(directory, f"{GROUP}/{kind.lower()}_{version}.json", json.dumps(make_schema(kind, version, line), indent=2) + "\n")
         except UsageError as error:
             raise UsageError(f"--catalogue {directory}: {error}") from None
     write_stderr(f"{len(pairs)} schemas in {directory}")

@@ -72,12 +72,12 @@ class Translation:
             out["items"] = self.node(node["items"])
         if node.get("type") == "object":
             out |= self._object(node)
-        return or_null(out) if node.get("nullable") else out
+        return allow_null(out) if node.get("nullable") else out
 
     def _object(self, node: Node) -> Node:
         properties: dict[str, Node] = node.get("properties") or {}
         required = [name for name in node.get("required") or () if "default" not in resolve(properties.get(name, {}))]
-        members = {name: self.node(child) if name in required else or_null(self.node(child)) for name, child in properties.items()}
+        members = {name: self.node(child) if name in required else allow_null(self.node(child)) for name, child in properties.items()}
         if node.get("x-kubernetes-embedded-resource"):
             text: Node = {"type": "string", "minLength": 1}
             members |= {"apiVersion": text, "kind": text, "metadata": _shaped(METADATA)}
@@ -86,13 +86,13 @@ class Translation:
         out |= {"required": required} if required else {}
         extra = node.get("additionalProperties")
         if isinstance(extra, dict):
-            out["additionalProperties"] = or_null(self.node(extra))
+            out["additionalProperties"] = allow_null(self.node(extra))
         elif not extra and not node.get(PRESERVE):
             out["additionalProperties"] = False
         return out
 
 
-def or_null(node: Node) -> Node:
+def allow_null(node: Node) -> Node:
     """Allow null beside a schema, in the form that editors explain best."""
     if not node or "$ref" in node or "allOf" in node or "anyOf" in node:
         described = {"description": node["description"]} if "description" in node else {}
@@ -108,7 +108,7 @@ def or_null(node: Node) -> Node:
 def _shaped(shape: Shape) -> Node:
     """A schema of metadata, where the API server drops unknown fields."""
     if isinstance(shape, str):
-        return or_null(_SCALARS[shape])
+        return allow_null(_SCALARS[shape])
     if isinstance(shape, list):
         return {"type": ["array", "null"], "items": _shaped(shape[0])}
     if "*" in shape:
@@ -117,14 +117,14 @@ def _shaped(shape: Shape) -> Node:
     return {"type": ["object", "null"], "properties": members, "additionalProperties": False}
 
 
-def schema_of(kind: str, version: str, line: Line = DEFAULT_LINE) -> Node:
+def make_schema(kind: str, version: str, line: Line = DEFAULT_LINE) -> Node:
     """The schema of objects of one kind and version, as a line has it. Raises: KeyError when there is none."""
     translation = Translation()
     root = _root(translation, kind, version, line)
     return {"$schema": DRAFT, "title": f"{kind} {version}", **root, "definitions": translation.definitions()}
 
 
-def mixed_schema(line: Line = DEFAULT_LINE) -> Node:
+def make_mixed_schema(line: Line = DEFAULT_LINE) -> Node:
     """One schema for arbitrary files: a Dynamo object must match its apiVersion and kind, other objects are not checked."""
     translation, pairs = Translation(), list_kind_versions(line)
     roots = {f"{kind}.{version}": _root(translation, kind, version, line) for kind, version in pairs}

@@ -21,7 +21,7 @@ from ...userrules.load import UserRuleContext
 from ...yaml.load import InputError
 from ..check.selection import make_rule_context
 from . import findings, results
-from .files import ALLOW, DENY, Case, CaseFolder, facts_of, load_cases
+from .files import ALLOW, DENY, Case, CaseFolder, load_cases, read_case_facts
 from .verdict import CaseRequest, CaseVerdict
 
 FORMAT: Final = 1
@@ -81,7 +81,7 @@ def run(options: Options) -> int:
 
 def _judged(case: Case, server: SimulatedServer, rules: UserRuleContext | None) -> CaseVerdict:
     try:
-        question = CaseRequest(case, load_text(case.file), server._replace(facts=facts_of(case, server.facts)), rules)
+        question = CaseRequest(case, load_text(case.file), server._replace(facts=read_case_facts(case, server.facts)), rules)
     except InputError as error:
         return CaseVerdict(case, f"can't be read: {error.text}")
     return findings.judge(question) if case.sort in (ALLOW, DENY) else results.judge(question)

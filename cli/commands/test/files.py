@@ -64,7 +64,7 @@ def load_cases(folder: str, chosen: str) -> CaseFolder:
     return CaseFolder([case for case in cases if chosen in Path(case.file).relative_to(root).as_posix()], strangers, unreadable)
 
 
-def facts_of(case: Case, base: Facts) -> Facts:
+def read_case_facts(case: Case, base: Facts) -> Facts:
     """The facts of a case: those of the command line, over them those of the folders from the outermost, over them its own.
 
     Raises: UsageError that names the file and the key.

@@ -23,7 +23,7 @@ from ....policies.annotations import ORIGIN_VERSION
 from ....reconciler.common.resources import CHILDREN, RECONCILED
 from ....webhooks.routes import CONVERT, ROUTES, Route
 from ...installation.connection import connect_cluster
-from ..crds import definitions
+from ..crds import make_definitions
 
 Owned = tuple[Resource, Node]
 COMPONENT: Final = "dynamo-webhooks-up"  # how this command calls itself to an API server, and its webhook configurations
@@ -59,7 +59,7 @@ def _is_about_ours(configuration: Node) -> bool:
     return any(GROUP in (rule.get("apiGroups") or ()) for rule in rules)
 
 
-async def claim(kubeconfig: str) -> tuple[str, str]:
+async def claim_cluster(kubeconfig: str) -> tuple[str, str]:
     """The URL of the API server, and our user there, once nothing would be overwritten. Raises: RefusedError, ApiError, UsageError."""
     async with connect_cluster(COMPONENT, kubeconfig) as cluster:
         ours, others = await _look(cluster)
@@ -173,7 +173,7 @@ async def _until_gone(cluster: Cluster, names: list[str]) -> None:
 
 def list_registrations(url: str, bundle: bytes, line: Line) -> Iterator[tuple[Resource, Node]]:
     """Every object in the order in which it is applied; `bundle` is the PEM of the authority that the API server is to trust."""
-    for crd in definitions([kind.name for kind in KINDS], by_url(f"{url}{CONVERT.path}", bundle), line):
+    for crd in make_definitions([kind.name for kind in KINDS], by_url(f"{url}{CONVERT.path}", bundle), line):
         crd["metadata"]["labels"] = {**(crd["metadata"].get("labels") or {}), **MARK}
         yield CRDS, crd
     for purpose, resource in ((Purpose.MUTATE, MUTATING), (Purpose.VALIDATE, VALIDATING)):

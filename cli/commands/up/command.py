@@ -29,14 +29,14 @@ class Options(NamedTuple):
 
 def run(options: Options) -> int:
     """Runs until a signal, then removes all that it made; 0, 1 when the cluster refuses, 6 when it can't be reached. Raises: UsageError."""
-    from .cluster import RefusedError, claim, remove_ours
+    from .cluster import RefusedError, claim_cluster, remove_ours
     from .trial import run_trial
 
     try:
         if options.clean:
             write_stderr(asyncio.run(remove_ours(options.kubeconfig, of_killed=True)))
             return OK
-        server, user = asyncio.run(claim(options.kubeconfig))
+        server, user = asyncio.run(claim_cluster(options.kubeconfig))
         where = address("--address", options.address, *_towards(urlsplit(server).hostname or ""))
         return run_trial(options.kubeconfig, user, where, options.line or DEFAULT_LINE, _towards(_ELSEWHERE).host)
     except RefusedError as error:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dynamo_webhooks.cli.commands.check.baseline import fingerprint, fingerprints
+from dynamo_webhooks.cli.commands.check.baseline import make_fingerprint, make_fingerprints
 from dynamo_webhooks.cli.objects.manifest import Identity
 from dynamo_webhooks.cli.validation.finding import LocatedFinding
 from dynamo_webhooks.cli.validation.levels import FAULT
@@ -157,17 +157,17 @@ def _finding(**changes: Any) -> LocatedFinding:
 
 
 def test_a_fingerprint_is_of_what_is_wrong_where() -> None:
-    same = fingerprint(_finding(), 0)
+    same = make_fingerprint(_finding(), 0)
     # published: baselines and code scanning remember it
     assert same == "18532321b490c9d218739a095db3189b"
     for kept in ({"position": Position(7, 8, 9)}, {"source": Source("b", "x")}, {"message": "other"}, {"level": FAULT}, {"fix": ""}):
-        assert fingerprint(_finding(**kept), 0) == same
+        assert make_fingerprint(_finding(**kept), 0) == same
     for changed in ({"rule": "rul"}, {"identity": Identity("K", "no", "")}, {"path": "spec.b"}, {"identity": None}):
-        assert fingerprint(_finding(**changed), 0) != same
-    assert fingerprint(_finding(), 1) != same
-    assert fingerprint(_finding(identity=None, source=Source("b", "")), 0) != fingerprint(_finding(identity=None), 0)
-    named = fingerprints([_finding(), _finding(path="spec.b"), _finding(message="x")])
-    assert named == [same, fingerprint(_finding(path="spec.b"), 0), fingerprint(_finding(), 1)]
+        assert make_fingerprint(_finding(**changed), 0) != same
+    assert make_fingerprint(_finding(), 1) != same
+    assert make_fingerprint(_finding(identity=None, source=Source("b", "")), 0) != make_fingerprint(_finding(identity=None), 0)
+    named = make_fingerprints([_finding(), _finding(path="spec.b"), _finding(message="x")])
+    assert named == [same, make_fingerprint(_finding(path="spec.b"), 0), make_fingerprint(_finding(), 1)]
 
 
 def test_an_object_is_outdated_only_where_all_files_of_its_name_were_looked_at(command: Command, files: Files) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dynamo_webhooks.api.kinds import BY_NAME, api_version
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.commands.check.fix import fix_files, with_edits
+from dynamo_webhooks.cli.commands.check.fix import apply_edits, fix_files
 from dynamo_webhooks.cli.commands.check.run import CheckRun
 from dynamo_webhooks.cli.commands.check.selection import RuleSelection
 from dynamo_webhooks.cli.validation.finding import LocatedFinding, merge_duplicates
@@ -341,4 +341,4 @@ def test_what_would_have_to_be_written_out_is_left_to_the_author(command: Comman
 def test_a_word_that_replaces_a_number_is_quoted_in_json() -> None:
     text = WORDS.replace('{"components"', '{"backendFramework": 5, "components"')
     edits = {0: [FieldEdit(SET, ("spec", "backendFramework"), "vllm")]}
-    assert json.loads(with_edits(Source("a.json", text), edits)) == json.loads(text.replace("5, ", '"vllm", '))
+    assert json.loads(apply_edits(Source("a.json", text), edits)) == json.loads(text.replace("5, ", '"vllm", '))

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from dynamo_webhooks.cli.commands.check import run
-from dynamo_webhooks.cli.commands.check.processes import in_shares
+from dynamo_webhooks.cli.commands.check.processes import run_in_processes
 from tests.cli.conftest import Command, Files
 from tests.cli.samples import BAD, BAD_RULE, GOOD, NEEDS_GROVE, OTHER_KIND, WARNED
 
@@ -31,9 +31,9 @@ def _listed(_: int, share: Sequence[int]) -> list[int]:
 
 def test_shares_come_back_in_their_order() -> None:
     here = os.getpid()
-    found = in_shares(lambda start, share: (start, os.getpid() == here, list(share)), range(10), 3, _nothing)
+    found = run_in_processes(lambda start, share: (start, os.getpid() == here, list(share)), range(10), 3, _nothing)
     assert found == [(0, True, [0, 1, 2, 3]), (4, False, [4, 5, 6, 7]), (8, False, [8, 9])]
-    assert in_shares(_listed, range(5), 3, _nothing) == [[0, 1, 2, 3, 4]]
+    assert run_in_processes(_listed, range(5), 3, _nothing) == [[0, 1, 2, 3, 4]]
 
 
 @pytest.mark.parametrize("how", ["killed", "raised", "nothing that can be sent"])
@@ -49,7 +49,7 @@ def test_a_share_that_is_not_delivered_is_worked_on_here(how: str) -> None:
             return lambda: share
         return list(share)
 
-    assert in_shares(work, range(6), 2, _nothing) == [[0, 1], [2, 3], [4, 5]]
+    assert run_in_processes(work, range(6), 2, _nothing) == [[0, 1], [2, 3], [4, 5]]
 
 
 @pytest.mark.parametrize("call", ["fork", "pipe"])
@@ -62,7 +62,7 @@ def test_where_the_system_allows_no_more_the_work_is_done_here(call: str, monkey
         raise BlockingIOError
 
     monkeypatch.setattr(os, call, limited)
-    assert in_shares(_listed, range(6), 2, _nothing) == [[0, 1], [2, 3], [4, 5]]
+    assert run_in_processes(_listed, range(6), 2, _nothing) == [[0, 1], [2, 3], [4, 5]]
     assert len([*OPEN.iterdir()]) == before
 
 
@@ -81,7 +81,7 @@ def test_an_error_here_leaves_no_process_behind(monkeypatch: pytest.MonkeyPatch)
         return len(share)
 
     with pytest.raises(ValueError, match=r"^$"):
-        in_shares(work, range(6), 2, _nothing)
+        run_in_processes(work, range(6), 2, _nothing)
     assert len(children) == 2
     for child in children:
         with pytest.raises(ChildProcessError):

@@ -17,7 +17,7 @@ from typing import Final
 
 import pytest
 
-from dynamo_webhooks.cli.commands.check.processes import in_shares
+from dynamo_webhooks.cli.commands.check.processes import run_in_processes
 from dynamo_webhooks.cli.console import progress
 from dynamo_webhooks.cli.objects import cluster_snapshot
 from tests.cli.clusters import cluster
@@ -90,7 +90,7 @@ def test_other_processes_add_to_what_is_shown_while_it_waits_for_them() -> None:
         seen.append(sum(counts))
         os.write(writer, b"x")
 
-    assert in_shares(work, range(4), 2, tick) == ([2, 3] if seen else [4])
+    assert run_in_processes(work, range(4), 2, tick) == ([2, 3] if seen else [4])
     assert seen in ([4], []), "two processors wait once"
     for one in (reader, writer):
         os.close(one)

@@ -335,7 +335,7 @@ async def test_certs_without_a_file_reads_the_configuration_in_the_cluster(given
         await cluster.create(CONFIG_MAPS, _config(text))
     (tmp_path / "config.yaml").write_text(CONFIG)
     options = Options("inspect", namespace="there", config=str(tmp_path / "config.yaml") if given else None)
-    place = await certs.installed(options, cluster)
+    place = await certs.choose_installation(options, cluster)
     assert place.called.serving == "own"
     assert (place.mode, place.trust_file) == ((Mode.MANAGED, "") if given else (Mode.PROVIDED, ""))
 

@@ -10,7 +10,7 @@ import yaml
 
 from dynamo_webhooks.admission.judging import in_version
 from dynamo_webhooks.cli.commands.explain.cause import split_causes
-from dynamo_webhooks.cli.commands.explain.message import find, tables
+from dynamo_webhooks.cli.commands.explain.message import find, load_tables
 from dynamo_webhooks.cli.commands.explain.sentence import find_rules_by_text
 from dynamo_webhooks.policies.answer import format_finding
 from tests.cli.conftest import Command, Files
@@ -118,7 +118,7 @@ def test_of_a_long_text_a_hundred_causes_are_looked_at(text: str) -> None:
 
 
 def test_each_entry_is_found_by_the_words_that_are_shown_for_it() -> None:
-    entries = [entry for table in tables().values() for entry in table]
+    entries = [entry for table in load_tables().values() for entry in table]
     for entry in entries:
         text = entry.shown.partition("; ")[0].replace("...", "x")
         assert entry.name in [page.get("message") for page in find(text)], text

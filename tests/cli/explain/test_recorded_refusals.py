@@ -9,7 +9,7 @@ import pytest
 from dynamo_webhooks.admission.pipeline import Admission, Settings
 from dynamo_webhooks.api.kinds import BY_NAME
 from dynamo_webhooks.api.paths import Path, format_path
-from dynamo_webhooks.cli.commands.explain.cause import Cause, operator_messages, split_causes
+from dynamo_webhooks.cli.commands.explain.cause import Cause, load_operator_messages, split_causes
 from dynamo_webhooks.cli.commands.explain.message import find
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
@@ -128,7 +128,7 @@ def test_each_recorded_refusal_leads_to_the_rule_that_our_engine_gives_for_the_s
 
 def test_each_message_of_the_table_was_recorded(subtests: pytest.Subtests) -> None:
     notes = {cause.text for case in cases("line15.ndjson.gz", "api") for cause in split_causes(case["expect"].get("note", ""))}
-    for rule, messages in operator_messages().items():
+    for rule, messages in load_operator_messages().items():
         for pieces in messages:
             with subtests.test(rule.name):
                 assert any(all(piece in note for piece in pieces) for note in notes), pieces

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from dynamo_webhooks.cli.commands.lsp.answers import CheckContext, DocumentSymbol, find_named_rule, find_problems, find_symbols, ignore
+from dynamo_webhooks.cli.commands.lsp.answers import (
+    CheckContext,
+    DocumentSymbol,
+    add_ignore_comment,
+    find_named_rule,
+    find_problems,
+    find_symbols,
+)
 from dynamo_webhooks.cli.commands.lsp.restarts import find_lenses
 from dynamo_webhooks.cli.commands.lsp.server import STATUS
 from tests.cli.lsp.test_lsp import ASKED, PIECES, TEXT, URI, Editor, edited, editor, started
@@ -88,11 +95,11 @@ async def test_an_editor_with_snippets_puts_the_cursor_where_the_reason_belongs(
 
 
 def test_no_comment_is_offered_where_none_can_stand() -> None:
-    assert ignore("a", '{"apiVersion": "nvidia.com/v1beta1"}', RULE, 1) is None
-    assert ignore("a", GRAPH, "no-such-rule", 9) is None
-    assert ignore("a", GRAPH, RULE, 99) is None
+    assert add_ignore_comment("a", '{"apiVersion": "nvidia.com/v1beta1"}', RULE, 1) is None
+    assert add_ignore_comment("a", GRAPH, "no-such-rule", 9) is None
+    assert add_ignore_comment("a", GRAPH, RULE, 99) is None
     inside = GRAPH.replace("name: chat", 'name: "cha\n    t"')
-    assert ignore("a", inside, RULE, 5) is None
+    assert add_ignore_comment("a", inside, RULE, 5) is None
 
 
 def test_hover_explains_the_rule_that_a_comment_names() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.cli.commands.render.pods import PodRestart, find_restarts, report
+from dynamo_webhooks.cli.commands.render.pods import PodRestart, find_restarts, format_restarts
 from dynamo_webhooks.cli.commands.render.run import RenderedChild
 from tests.cli.conftest import Command, Files
 from tests.cli.repository import Repository
@@ -26,16 +26,16 @@ def _children(*sides: list[Fields]) -> list[list[RenderedChild]]:
 
 def test_nothing_restarts_when_nothing_changes() -> None:
     assert _changes(BEFORE) == []
-    assert report([]) == "no pod restarts\n"
+    assert format_restarts([]) == "no pod restarts\n"
 
 
 def test_values_of_variables_are_not_shown() -> None:
     one, two, three = ([{"name": "TOKEN", "value": value}] for value in ("hidden-1", "hidden-2", ""))
     before = graph(component("fe", "frontend", {"env": one}))
-    found = report(_changes(graph(component("fe", "frontend", {"env": two})), before))
+    found = format_restarts(_changes(graph(component("fe", "frontend", {"env": two})), before))
     assert "template.spec.containers[main].env[TOKEN].value: changes" in found
     assert "hidden" not in found
-    assert "hidden" not in report(
+    assert "hidden" not in format_restarts(
         _changes(graph(component("fe", "frontend", {"env": [*three, {"name": "NEW", "value": "hidden"}]})), before)
     )
 
@@ -75,7 +75,7 @@ def test_orchestrators_of_several_nodes_are_compared_by_their_own_templates() ->
 
 
 def test_many_reasons_are_cut() -> None:
-    text = report([PodRestart("Deployment", "d", "n", 2, "restart", [str(number) for number in range(30)])])
+    text = format_restarts([PodRestart("Deployment", "d", "n", 2, "restart", [str(number) for number in range(30)])])
     assert text.count("\n") == 22
     assert text.endswith("  and 10 more\n")
 

@@ -131,10 +131,10 @@ def test_files_that_can_be_read_are_rendered_beside_those_that_can_not(command: 
 
 
 def test_odd_names_stay_inside_the_folder(tmp_path: Path) -> None:
-    from dynamo_webhooks.cli.commands.render.run import RenderedChild, into_folder
+    from dynamo_webhooks.cli.commands.render.run import RenderedChild, write_children
 
     child = {"kind": "Service", "metadata": {"namespace": "..", "name": "../../x"}}
-    assert into_folder([RenderedChild("a.yaml", child)], str(tmp_path), "json") == ["_/service-.._.._x.json"]
+    assert write_children([RenderedChild("a.yaml", child)], str(tmp_path), "json") == ["_/service-.._.._x.json"]
     assert [file.name for file in tmp_path.rglob("*.json")] == ["service-.._.._x.json"]
 
 

@@ -14,7 +14,7 @@ from dynamo_webhooks.api.line import DEFAULT_LINE
 from dynamo_webhooks.certs.gather import Gathered
 from dynamo_webhooks.cli.commands.certs.work import describe_cluster
 from dynamo_webhooks.cli.commands.doctor.finding import as_data, error, info
-from dynamo_webhooks.cli.commands.schema.kinds import mixed_schema, schema_of
+from dynamo_webhooks.cli.commands.schema.kinds import make_mixed_schema, make_schema
 from dynamo_webhooks.cli.commands.schema.outputs import load, names
 from dynamo_webhooks.policies.catalogue import list_all
 from dynamo_webhooks.policies.facts import Facts, FactsError, facts_from
@@ -36,15 +36,15 @@ def upstream(version: str) -> list[Any]:
 @pytest.mark.parametrize("word", ["DynamoGraphDeployment", "dgd", "dynamographdeployments", "DynamoGraphDeployment.v1beta1"])
 def test_a_kind_is_the_newest_version(command: Command, word: str) -> None:
     ran = command("schema", word)
-    assert (ran.code, ran.json) == (0, schema_of("DynamoGraphDeployment", "v1beta1"))
+    assert (ran.code, ran.json) == (0, make_schema("DynamoGraphDeployment", "v1beta1"))
 
 
 def test_a_version_can_be_chosen(command: Command) -> None:
     ran = command("schema", "dgd", "--version", "v1alpha1")
     for word in ("dgd.v1alpha1", "dynamographdeployments.v1alpha1.nvidia.com", "DynamoGraphDeployment/v1alpha1"):
         assert command("schema", word).out == ran.out
-    assert ran.json == schema_of("DynamoGraphDeployment", "v1alpha1") == command("schema", "DynamoGraphDeployment.v1alpha1").json
-    assert command("schema", "all").json == mixed_schema()
+    assert ran.json == make_schema("DynamoGraphDeployment", "v1alpha1") == command("schema", "DynamoGraphDeployment.v1alpha1").json
+    assert command("schema", "all").json == make_mixed_schema()
     assert command("schema", "rules").json == load("rules")
 
 

@@ -16,7 +16,7 @@ from dynamo_webhooks.api.walk.default import default, drop_nulls
 from dynamo_webhooks.api.walk.metadata import embedded_errors, metadata_type_errors
 from dynamo_webhooks.api.walk.prune import prune
 from dynamo_webhooks.api.walk.structure import structure_errors
-from dynamo_webhooks.cli.commands.schema.kinds import DRAFT, SAME, mixed_schema, schema_of
+from dynamo_webhooks.cli.commands.schema.kinds import DRAFT, SAME, make_mixed_schema, make_schema
 from dynamo_webhooks.policies.catalogue import list_declared
 from tests.laws.conftest import SEED
 from tests.laws.dice import Dice
@@ -30,12 +30,12 @@ TRIES = 400
 
 @cache
 def validator(kind: str, version: str, line: Line = Line.V1_2) -> jsonschema_rs.Draft7Validator:
-    return jsonschema_rs.Draft7Validator(schema_of(kind, version, line), validate_formats=True)
+    return jsonschema_rs.Draft7Validator(make_schema(kind, version, line), validate_formats=True)
 
 
 @cache
 def any_kind(line: Line = Line.V1_2) -> jsonschema_rs.Draft7Validator:
-    return jsonschema_rs.Draft7Validator(mixed_schema(line), validate_formats=True)
+    return jsonschema_rs.Draft7Validator(make_mixed_schema(line), validate_formats=True)
 
 
 def refused(obj: Object, kind: str, version: str) -> list[object]:
@@ -75,7 +75,7 @@ def test_every_keyword_in_use_has_a_translation() -> None:
 
 @run_each("pair", [(), *list_kind_versions()])
 def test_schemas_are_valid_themselves(pair: tuple[str, str] | tuple[()]) -> None:
-    schema = schema_of(*pair) if pair else mixed_schema()
+    schema = make_schema(*pair) if pair else make_mixed_schema()
     jsonschema_rs.meta.validate(schema)
     assert schema["$schema"] == "http://json-schema.org/draft-07/schema#"
     references = set(_references(schema))
@@ -148,7 +148,7 @@ def test_a_mixed_file_is_judged_object_by_object() -> None:
 
 
 def test_editors_are_told_descriptions_and_defaults() -> None:
-    spec = schema_of("DynamoGraphDeploymentRequest", "v1beta1")["properties"]["spec"]
+    spec = make_schema("DynamoGraphDeploymentRequest", "v1beta1")["properties"]["spec"]
     assert spec["properties"]["backend"] == {
         "description": "Inference engine; auto lets the profiler choose.",
         "default": "auto",
@@ -167,5 +167,5 @@ def test_the_page_about_editors_names_the_draft_that_the_schemas_are_written_in(
 @run_each("kind", ["DynamoGraphDeploymentRequest", "DynamoGraphDeploymentRun"])
 def test_a_version_of_a_later_line_is_none_of_an_earlier_one(kind: str) -> None:
     obj = {"apiVersion": "nvidia.com/v1beta2", "kind": kind, "metadata": {"name": "r"}, "spec": {"v1beta1": {}}}
-    judged = [jsonschema_rs.validator_for(mixed_schema(line)).is_valid(obj) for line in (Line.V1_6, Line.V1_7)]
+    judged = [jsonschema_rs.validator_for(make_mixed_schema(line)).is_valid(obj) for line in (Line.V1_6, Line.V1_7)]
     assert judged == [False, True]

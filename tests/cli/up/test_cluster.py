@@ -60,7 +60,7 @@ async def test_another_installation_is_refused_and_left(memory: MemoryCluster, k
             await memory.create(resource, {**obj, "metadata": {"name": obj["metadata"]["name"]}})
     writes = len(memory.writes)
     with pytest.raises(module.RefusedError, match=f"an installation that `up` didn't make: {kind} .*; use another cluster"):
-        await module.claim("")
+        await module.claim_cluster("")
     assert await module.remove_ours("", of_killed=True) == "nothing of `up` is there"
     assert len(memory.writes) == writes
 

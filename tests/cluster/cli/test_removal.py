@@ -5,7 +5,7 @@ from pathlib import Path
 from dynamo_webhooks.api.crd import by_service
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.commands.crds import definitions
+from dynamo_webhooks.cli.commands.crds import make_definitions
 from tests.cluster.cli.doctoring import Doctor, patch
 from tests.cluster.kubelet import installation
 from tests.cluster.objects import graph, path_of
@@ -15,7 +15,7 @@ from tests.cluster.provisioning import CRDS, NAMESPACE
 
 def test_before_removal_what_would_lead_nowhere_is_named_and_objects_may_stay(planes: Planes, tmp_path: Path) -> None:
     """Its repairs, in the order in which they are printed, end in a cluster that keeps its objects and can be read."""
-    made = definitions([kind.name for kind in KINDS], by_service(), Line.V1_2)
+    made = make_definitions([kind.name for kind in KINDS], by_service(), Line.V1_2)
     with installation(planes, tmp_path, *made) as site:
         doctor = Doctor(site)
         doctor.until(lambda wrong: not wrong, "a healthy installation")

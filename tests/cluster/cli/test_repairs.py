@@ -17,7 +17,7 @@ from dynamo_webhooks.api.crd import by_service
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
-from dynamo_webhooks.cli.commands.crds import definitions
+from dynamo_webhooks.cli.commands.crds import make_definitions
 from dynamo_webhooks.cli.main import main
 from tests.cluster.cli.breakages import BREAKAGES, PAUSED, RESTORED, Breakage
 from tests.cluster.cli.doctoring import Doctor, Finding, patch
@@ -29,7 +29,7 @@ from tests.cluster.provisioning import AUTHORITY, CRDS, JSON_PATCH, NAMESPACE, S
 
 @pytest.fixture(scope="module")
 def site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    made = definitions([kind.name for kind in KINDS], by_service(), Line.V1_2)
+    made = make_definitions([kind.name for kind in KINDS], by_service(), Line.V1_2)
     with installation(planes, tmp_path_factory.mktemp("repairs"), *made) as found:
         yield found
 

@@ -12,7 +12,7 @@ from ....console.escaping import escape_commands
 from ....validation.finding import LocatedFinding
 from ....validation.levels import ERROR, WARNING
 from ..result import CheckResult
-from .shared import format_reason, group_notes, relative, report_root
+from .shared import find_report_root, format_reason, group_notes, make_relative
 
 MAX_ANNOTATIONS: Final = 10  # of one level for one step
 _NOTICE: Final = "notice"  # beside the levels error and warning
@@ -21,9 +21,9 @@ _IN_MESSAGE: Final = str.maketrans({"%": "%25", "\n": "%0A"})
 _IN_PROPERTY: Final = str.maketrans({"%": "%25", ":": "%3A", ",": "%2C"})
 
 
-def commands(result: CheckResult, folder: str = "") -> str:
-    """One command a line; `folder` is where file names are relative to, by default `report_root`."""
-    return "".join(f"{line}\n" for line in _lines(result, folder or report_root()))
+def format_commands(result: CheckResult, folder: str = "") -> str:
+    """One command a line; `folder` is where file names are relative to, by default `find_report_root`."""
+    return "".join(f"{line}\n" for line in _lines(result, folder or find_report_root()))
 
 
 def describe_hidden(result: CheckResult) -> list[str]:
@@ -42,19 +42,24 @@ def describe_hidden(result: CheckResult) -> list[str]:
 def _lines(result: CheckResult, here: str) -> Iterator[str]:
     for finding in result.findings:
         line, column, end = finding.position
-        where = {"file": relative(finding.source.name, here), "line": str(line), "col": str(column), "endColumn": str(max(end, column))}
+        where = {
+            "file": make_relative(finding.source.name, here),
+            "line": str(line),
+            "col": str(column),
+            "endColumn": str(max(end, column)),
+        }
         texts = (str(finding.identity or ""), finding.about, f"fix: {finding.fix}" if finding.fix else "")
         title = f"{finding.rule} ({finding.code})"
         yield _command(_level(finding), {**where, "title": title}, "\n".join(filter(None, texts)))
     for error in result.unreadable:
-        where = {"file": relative(error.name, here)} if error.name else {}
+        where = {"file": make_relative(error.name, here)} if error.name else {}
         if error.line:
             where |= {"line": str(error.line), "col": str(max(error.column, 1))}
         yield _command(ERROR, {**where, "title": "unreadable"}, error.text)
     for sentence in result.unreachable:
         yield _command(ERROR, {"title": "unreachable"}, sentence)
     for note in group_notes(result.not_evaluated):
-        where = {"file": relative(note.first.source.name, here), "line": str(note.first.line), "title": f"not evaluated: {note.name}"}
+        where = {"file": make_relative(note.first.source.name, here), "line": str(note.first.line), "title": f"not evaluated: {note.name}"}
         yield _command(_NOTICE, where, f"{format_reason(note.first)}\n{note.where}")
 
 

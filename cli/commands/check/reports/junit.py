@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 from operator import itemgetter
 
-from ....console.junit import JUnitCase, element, format_junit
+from ....console.junit import JUnitCase, format_element, format_junit
 from ....objects.manifest import Identity
 from ....validation.finding import LocatedFinding
 from ....validation.levels import FAULT
-from ..result import REFUSING, CheckedObject, CheckResult, empty_result
+from ..result import REFUSING, CheckedObject, CheckResult, make_empty_result
 from .shared import format_reason
 
 
@@ -25,7 +25,7 @@ def document(result: CheckResult, fail_on: str) -> str:
 
 
 def _by_file(result: CheckResult) -> dict[str, CheckResult]:
-    files: defaultdict[str, CheckResult] = defaultdict(empty_result)
+    files: defaultdict[str, CheckResult] = defaultdict(make_empty_result)
     for held in ("checked", "findings", "not_evaluated"):
         for item in getattr(result, held):
             getattr(files[item.source.name], held).append(item)
@@ -47,13 +47,13 @@ def _cases(name: str, file: CheckResult, refusing: tuple[str, ...]) -> list[JUni
         cases.append(comments)
     for note in file.not_evaluated:
         case = JUnitCase(f"{objects.of(note.identity, note.line).name}: {note.rule}")
-        case.skipped.append(element("skipped", "", format_reason(note), ""))
+        case.skipped.append(format_element("skipped", "", format_reason(note), ""))
         cases.append(case)
     unread = [f"line {error.line}, column {error.column}: {error.text}" if error.line else error.text for error in file.unreadable]
     unread += file.unreachable
     if unread:
         case = JUnitCase("can be read")
-        case.errors += [element("error", "unreadable", text, "") for text in unread]
+        case.errors += [format_element("error", "unreadable", text, "") for text in unread]
         cases.append(case)
     return cases
 
@@ -82,8 +82,8 @@ def _add(case: JUnitCase, name: str, finding: LocatedFinding, refusing: tuple[st
     line, column, _ = finding.position
     more = f"{name}:{line}:{column} {finding.level} {finding.rule} ({finding.code})" + (f"\nfix: {finding.fix}" if finding.fix else "")
     if finding.level == FAULT:
-        case.errors.append(element("error", finding.rule, finding.about, more))
+        case.errors.append(format_element("error", finding.rule, finding.about, more))
     elif finding.level in refusing:
-        case.failures.append(element("failure", finding.rule, finding.about, more))
+        case.failures.append(format_element("failure", finding.rule, finding.about, more))
     else:
         case.output.append(f"{more}\n{finding.about}")

@@ -13,8 +13,8 @@ from .....api.wording import count_of, escape_unprintable
 from ....validation.finding import LocatedFinding
 from ....validation.levels import WARNING
 from ..result import CheckResult
-from .shared import count_levels, group_notes, relative, report_root
-from .text import format_summary, frame
+from .shared import count_levels, find_report_root, group_notes, make_relative
+from .text import draw_frame, format_summary
 
 MAX_REPORT_CHARACTERS: Final = 60_000
 ROWS: Final = 40  # of the table
@@ -23,15 +23,16 @@ _TICKS: Final = re.compile("`+")
 
 
 def document(result: CheckResult, folder: str = "") -> str:
-    """The whole report; `folder` is where file names are relative to, by default `report_root`."""
-    here = folder or report_root()
+    """The whole report; `folder` is where file names are relative to, by default `find_report_root`."""
+    here = folder or find_report_root()
     head = "\n".join(["## dynamo-webhooks check", "", f"{format_summary(result)}.", *_table(result), ""])
     files = groupby(result.findings, lambda finding: finding.source.name)
     sections = [
         *_listed(
-            "Not checked", [f"{relative(error.name, here)}:{error.line}: {error.text}" for error in result.unreadable] + result.unreachable
+            "Not checked",
+            [f"{make_relative(error.name, here)}:{error.line}: {error.text}" for error in result.unreadable] + result.unreachable,
         ),
-        *(_file(relative(name, here), list(group)) for name, group in files),
+        *(_file(make_relative(name, here), list(group)) for name, group in files),
         *_listed("Not evaluated", [note.sentence for note in group_notes(result.not_evaluated)]),
     ]
     out, room = [head], MAX_REPORT_CHARACTERS - len(head) - 200  # for the last sentence
@@ -76,7 +77,7 @@ def _finding(finding: LocatedFinding) -> str:
     words = (about, finding.sentence, *also, *([f"fix: {finding.fix}"] if finding.fix else []))
     lines = [line for line in map(escape_unprintable, words) if line]
     head = f"**{finding.level}** {_code(finding.rule)} ({finding.code}), line {finding.position.line}"
-    return f"{head}\n{_fenced([*lines, *frame(finding.source.lines, finding.position)])}"
+    return f"{head}\n{_fenced([*lines, *draw_frame(finding.source.lines, finding.position)])}"
 
 
 def _listed(title: str, texts: list[str]) -> Iterator[str]:

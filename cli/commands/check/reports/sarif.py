@@ -19,7 +19,7 @@ from ....validation.levels import FAULT
 from ...explain.rule import find, markdown
 from ..baseline import name_findings
 from ..result import COMMENT, CheckResult, SuppressedFinding
-from .shared import format_reason, report_root, uri
+from .shared import find_report_root, format_reason, make_uri
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT: Final = "dynamoWebhooks/v1"
@@ -31,8 +31,8 @@ Data = dict[str, Any]
 
 
 def document(result: CheckResult, code: int, folder: str = "") -> str:
-    """The whole log; `folder` is where file names are relative to, by default `report_root`."""
-    return encode_json(_Log(result, folder or report_root()).whole(code), orjson.OPT_APPEND_NEWLINE)
+    """The whole log; `folder` is where file names are relative to, by default `find_report_root`."""
+    return encode_json(_Log(result, folder or find_report_root()).whole(code), orjson.OPT_APPEND_NEWLINE)
 
 
 class _Log:
@@ -93,7 +93,7 @@ class _Log:
 
     def _artifact(self, name: str) -> Data:
         if name not in self.artifacts:
-            self.artifacts[name] = {"uri": uri(name, self.folder), "index": len(self.artifacts)}
+            self.artifacts[name] = {"uri": make_uri(name, self.folder), "index": len(self.artifacts)}
         return self.artifacts[name]
 
     def _index(self, rule: str, code: str) -> int:

@@ -21,7 +21,7 @@ def count_levels(findings: Iterable[LocatedFinding]) -> str:
     return ", ".join(count_of(counts[level], level) for level in LEVELS if counts[level])
 
 
-def report_root() -> str:
+def find_report_root() -> str:
     """The folder that names are relative to: the current one, or that of the checkout where a job of GitHub or GitLab runs below it.
 
     Both look reports up from the checkout's folder, whatever the working directory.
@@ -31,16 +31,16 @@ def report_root() -> str:
     return checkout if here.startswith(f"{checkout.rstrip('/')}/") else here
 
 
-def uri(name: str, folder: str) -> str:
+def make_uri(name: str, folder: str) -> str:
     """The URI reference of a source by its name; an absolute name outside of `folder` (an absolute path) keeps its whole path.
 
     Bytes that are special in a URI, or not text, are written as %XX.
     """
-    path = relative(name, folder)
+    path = make_relative(name, folder)
     return ("file://" if path.startswith("/") else "") + quote(os.fsencode(path))
 
 
-def relative(name: str, folder: str) -> str:
+def make_relative(name: str, folder: str) -> str:
     """The normalised name, relative to `folder` if it is inside."""
     if name == STDIN:
         return name

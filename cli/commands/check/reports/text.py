@@ -73,7 +73,7 @@ def _block(finding: LocatedFinding, colour: bool) -> Iterator[str]:
     yield f"  {escape_unprintable(finding.sentence)}"
     for other in finding.also:
         yield f"  also {other}" + (f": {escape_unprintable(other.message)}" if other.message != finding.message else "")
-    *lines, carets = frame(finding.source.lines, finding.position) or [""]
+    *lines, carets = draw_frame(finding.source.lines, finding.position) or [""]
     yield from (_painted(line, _DIM, colour) for line in lines)
     if carets:
         yield _painted(carets, _COLOURS.get(finding.level, ""), colour)
@@ -119,7 +119,7 @@ def _painted(text: str, code: str, colour: bool) -> str:
     return f"\033[{code}m{text}\033[0m" if colour and code else text
 
 
-def frame(lines: list[str], position: Position) -> list[str]:
+def draw_frame(lines: list[str], position: Position) -> list[str]:
     """The line before the finding if it says something, its own line and the carets, each with its number in a margin."""
     index = position.line - 1
     if not 0 <= index < len(lines):

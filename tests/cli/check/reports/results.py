@@ -8,7 +8,7 @@ from dynamo_webhooks.cli.commands.check.result import (
     CheckedObject,
     CheckResult,
     SuppressedFinding,
-    empty_result,
+    make_empty_result,
     sort_result,
 )
 from dynamo_webhooks.cli.objects.manifest import Identity
@@ -49,7 +49,7 @@ def reported(**fields: object) -> LocatedFinding:
 
 def assemble_result(**parts: Any) -> CheckResult:
     """A result of these parts, sorted; the others are empty."""
-    return sort_result(empty_result()._replace(**parts))
+    return sort_result(make_empty_result()._replace(**parts))
 
 
 def many(count: int) -> CheckResult:

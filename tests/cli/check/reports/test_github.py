@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from dynamo_webhooks.api.wording import escape_unprintable, escape_unprintable_lines
 from dynamo_webhooks.cli.commands.check.reports import github
-from dynamo_webhooks.cli.commands.check.reports.shared import relative
+from dynamo_webhooks.cli.commands.check.reports.shared import make_relative
 from dynamo_webhooks.cli.validation.levels import FAULT
 from dynamo_webhooks.cli.yaml.errors import InputError
 from dynamo_webhooks.cli.yaml.load import Source
@@ -55,14 +55,14 @@ def test_names_are_those_of_the_checkout_where_a_step_runs_below_it(
 @given(name=st.text(st.characters(exclude_characters="\0"), min_size=1).filter(lambda name: name.strip("./")), message=st.text())
 def test_any_text_is_read_back_as_text_shows_it(name: str, message: str) -> None:
     finding = reported(source=Source(f"x/{name}", "a: b\n"), message=message, path="", fix="", identity=None)
-    (read,) = read_commands(github.commands(assemble_result(findings=[finding]), "/nowhere"))
+    (read,) = read_commands(github.format_commands(assemble_result(findings=[finding]), "/nowhere"))
     assert read.message == escape_unprintable_lines(message)
-    assert read.properties["file"] == escape_unprintable(relative(f"x/{name}", "/nowhere"))
+    assert read.properties["file"] == escape_unprintable(make_relative(f"x/{name}", "/nowhere"))
 
 
 def test_a_bug_and_an_input_without_a_place_are_errors() -> None:
     result = assemble_result(findings=[reported(level=FAULT)], unreadable=[InputError("is nothing")], unreachable=["no answer"])
-    assert [(one.level, one.properties["title"]) for one in read_commands(github.commands(result))] == [
+    assert [(one.level, one.properties["title"]) for one in read_commands(github.format_commands(result))] == [
         ("error", "ingress-host-required (DYN202)"),
         ("error", "unreadable"),
         ("error", "unreachable"),

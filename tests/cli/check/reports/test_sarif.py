@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from dynamo_webhooks.cli.commands.check.reports import sarif
-from dynamo_webhooks.cli.commands.check.reports.shared import relative, uri
+from dynamo_webhooks.cli.commands.check.reports.shared import make_relative, make_uri
 from dynamo_webhooks.cli.yaml.load import Source
 from dynamo_webhooks.policies.checks import NULL_ENTRY, SCHEMA_RULE
 from tests.cli.check.reports.official import complaints
@@ -137,8 +137,8 @@ def test_a_bug_of_ours_is_a_notification_and_no_result_about_the_file() -> None:
     ],
 )
 def test_a_file_name_becomes_a_uri_and_can_be_read_back(name: str, wanted: str) -> None:
-    assert uri(name, "/repo") == wanted
-    path = relative(name, "/repo")
+    assert make_uri(name, "/repo") == wanted
+    path = make_relative(name, "/repo")
     assert unquote_to_bytes(wanted.removeprefix("file://")) == os.fsencode(path)
     log = json.loads(sarif.document(assemble_result(findings=[reported(source=Source(name, "a: b\n"))]), 1, folder="/repo"))
     assert complaints(judge(), log) == []

@@ -34,7 +34,7 @@ def test_many_findings_are_valid_in_every_format(count: int) -> None:
     rows = [json.loads(line) for line in machine.lines(result, 1).splitlines()]
     assert [row for row in rows if not ours("check-lines").is_valid(row)] == []
     assert [row["type"] for row in rows].count("finding") == count
-    read = read_commands(github.commands(result))
+    read = read_commands(github.format_commands(result))
     assert (len(read), {one.level for one in read}) == (count, {"error", "warning"})
 
 
@@ -60,7 +60,7 @@ def test_everything_that_can_happen_is_valid_in_every_format() -> None:
     types = ["finding", "notEvaluated", "unreadable", "suppressed", "answer", "unreachable", "passedOver", "summary"]
     assert [*dict.fromkeys(row["type"] for row in rows)] == types
     parsed_junit(junit.document(result, "error"))
-    assert read_commands(github.commands(result))
+    assert read_commands(github.format_commands(result))
     assert text(result, colour=False, quiet=False)
 
 

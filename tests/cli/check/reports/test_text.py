@@ -2,7 +2,7 @@
 
 import pytest
 
-from dynamo_webhooks.cli.commands.check.reports.text import format_summary, frame, text
+from dynamo_webhooks.cli.commands.check.reports.text import draw_frame, format_summary, text
 from dynamo_webhooks.cli.objects.manifest import Identity
 from dynamo_webhooks.cli.validation.finding import NotEvaluated
 from dynamo_webhooks.cli.validation.levels import WARNING
@@ -96,14 +96,14 @@ def test_who_wants_more_is_sent_where_it_says_most(field: str, asked: str) -> No
     ],
 )
 def test_a_frame(lines: list[str], position: tuple[int, int, int], wanted: list[str]) -> None:
-    assert frame(lines, Position(*position)) == wanted
+    assert draw_frame(lines, Position(*position)) == wanted
 
 
 def test_a_long_line_is_shown_around_the_finding() -> None:
     line = "x" * 500 + "FOUND" + "y" * 1_000_000
-    shown = frame([line], Position(1, 501, 506))
+    shown = draw_frame([line], Position(1, 501, 506))
     assert shown[0].index("FOUND") == shown[1].index("^^^^^")
     document = load_documents(f"a: {'x' * 1_000_000}\n")[0]
-    long = frame(document.source.lines, document.value_position(("a",)))
-    above = frame(["x" * 1_000_000 + "F", "b"], Position(2, 1, 2))
+    long = draw_frame(document.source.lines, document.value_position(("a",)))
+    above = draw_frame(["x" * 1_000_000 + "F", "b"], Position(2, 1, 2))
     assert max(map(len, (*shown, *long, *above))) <= 140

@@ -22,7 +22,7 @@ from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.routes import find_route
 from tests.policies.examples import base, merged
-from tools.manual.architecture import STAGES, imports, reduced
+from tools.manual.architecture import STAGES, list_imports, reduce_edges
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = (ROOT / "CONTRIBUTING.md").read_text()
@@ -76,8 +76,8 @@ def test_a_request_takes_the_functions_of_the_walk_in_their_order() -> None:
 def test_the_pipeline_shows_every_stage_and_the_rooms_their_imports() -> None:
     public = {name for name, value in vars(Admission).items() if isfunction(value) and not name.startswith("_")}
     assert public - {"review"} == set(STAGES)
-    assert {"webhooks", "cli", "reconciler"} <= {room.rpartition(".")[2] for room, others in imports().items() if others}
-    assert reduced({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == [("a", "b"), ("b", "c")]
+    assert {"webhooks", "cli", "reconciler"} <= {room.rpartition(".")[2] for room, others in list_imports().items() if others}
+    assert reduce_edges({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == [("a", "b"), ("b", "c")]
 
 
 def test_what_people_look_for_is_where_the_list_says() -> None:

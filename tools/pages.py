@@ -11,7 +11,7 @@ from typing import Final
 from dynamo_webhooks.cli.console.program import COMMANDS
 from tools.manual.console import PageError, TerminalError, refresh
 from tools.manual.parts import PARTS
-from tools.manual.rules import rule_pages
+from tools.manual.rules import make_rule_pages
 from tools.manual.values import page
 from tools.written import ROOT, update
 
@@ -31,7 +31,7 @@ def pages() -> dict[str, str]:
 
     Raises: FileNotFoundError for a page by people that isn't there; PageError and TerminalError for one whose commands can't be shown.
     """
-    return {CHART: page(), **rule_pages(), **{name: refresh((DOCS / name).read_text("utf-8"), PARTS) for name in WRITTEN}}
+    return {CHART: page(), **make_rule_pages(), **{name: refresh((DOCS / name).read_text("utf-8"), PARTS) for name in WRITTEN}}
 
 
 def main(arguments: list[str], docs: Path = DOCS) -> int:

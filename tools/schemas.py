@@ -28,16 +28,16 @@ _ROOT: Final[Node] = {
 }
 
 
-def model_of(kind: str, version: str) -> type[BaseModel]:
+def find_model(kind: str, version: str) -> type[BaseModel]:
     """Finds the root model of a kind in a version."""
     module = importlib.import_module(f"dynamo_webhooks.api.models.{version}.{MODULES.get(kind, 'component')}")
     model: type[BaseModel] = getattr(module, kind)
     return model
 
 
-def structural(kind: str, version: str) -> Node:
+def make_structural_schema(kind: str, version: str) -> Node:
     """Turns the root model into the structural schema of a CustomResourceDefinition; Kubernetes types stay `$ref`s by name."""
-    raw = model_of(kind, version).model_json_schema(by_alias=True)
+    raw = find_model(kind, version).model_json_schema(by_alias=True)
     root = _node(raw, raw.get("$defs", {}))
     root["properties"] = {**_ROOT, **root["properties"]}
     return root
@@ -100,7 +100,9 @@ def _rewrite_properties(node: Node, definitions: Node) -> None:
 
 def render_schema(kind: str, version: str) -> bytes:
     """The bytes of one generated file: sorted keys, two spaces, a newline at the end."""
-    return orjson.dumps(structural(kind, version), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+    return orjson.dumps(
+        make_structural_schema(kind, version), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
+    )
 
 
 def main(arguments: list[str]) -> int:

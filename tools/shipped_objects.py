@@ -24,7 +24,7 @@ OVERLAYS: Final = ("self-signed", "external-certificate", "namespaced")
 _FILE: Final = "kustomization.yaml"
 
 
-def objects(folder: Path) -> list[Node]:
+def list_objects(folder: Path) -> list[Node]:
     """The objects of a folder with a kustomization."""
     return list(_built(folder, []))
 
@@ -99,7 +99,8 @@ def text() -> str:
     """The file: each object once, and by overlay the numbers of its objects."""
     lines: dict[str, int] = {}
     overlays = {
-        name: [lines.setdefault(json.dumps(each, ensure_ascii=False), len(lines)) for each in objects(FOLDER / name)] for name in OVERLAYS
+        name: [lines.setdefault(json.dumps(each, ensure_ascii=False), len(lines)) for each in list_objects(FOLDER / name)]
+        for name in OVERLAYS
     }
     return f'{{"overlays": {json.dumps(overlays)},\n"objects": [\n' + ",\n".join(lines) + "\n]}\n"
 

@@ -68,7 +68,7 @@ def run(options: Options) -> int:
             write_stderr(f"the cluster can't be asked: {error.message}")
             return UNREACHABLE
         moved = any(value is not None for value in (options.url, options.service, options.namespace))
-        crds, lost = against(live, lambda line: make_definitions(kinds, conversion, line), options.line, named=moved)
+        crds, lost = merge_with_live(live, lambda line: make_definitions(kinds, conversion, line), options.line, named=moved)
         if lost:
             write_stderr("\n".join(lost))
             return REFUSED
@@ -149,7 +149,7 @@ async def _live(options: Options) -> dict[str, Node | None]:
         return await read_live_definitions(cluster)
 
 
-def against(
+def merge_with_live(
     live: Mapping[str, Node | None], make: Callable[[Line], list[Node]], line: Line | None, *, named: bool = False
 ) -> tuple[list[Node], list[str]]:
     """The definitions, or sentences about what they would take from live ones; `named`: flags name the conversion's server."""

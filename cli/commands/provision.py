@@ -38,7 +38,7 @@ def run(options: Options) -> int:
 
         with listening.set_up_logging(settings):
             try:
-                reason = asyncio.run(provisioner.once(about, options.daemon.kubeconfig))
+                reason = asyncio.run(provisioner.run_once(about, options.daemon.kubeconfig))
             except ApiError as error:
                 write_stderr(error.message)
                 return UNREACHABLE
@@ -52,7 +52,7 @@ def serve(options: DaemonOptions, settings: OperatorConfiguration, about: "Insta
     from ..daemon import provisioner
     from ..daemon.run import SideListeners
 
-    side = SideListeners(*listening.listeners(options, settings), settings.server.metrics.secure)
+    side = SideListeners(*listening.parse_listeners(options, settings), settings.server.metrics.secure)
     with listening.set_up_logging(settings):
         asyncio.run(provisioner.serve(about, options.kubeconfig, side, pace))
     return OK

@@ -32,15 +32,15 @@ def serve(options: DaemonOptions, lease: Timings | None = None) -> int:
     from ...reconciler.reconciler import Reconciler
     from ...webhooks.policies import Policies
     from ...webhooks.reload import Reload
-    from ..daemon.policies import policy_source, read_policies
-    from ..daemon.run import SideListeners, identity, run_daemon
+    from ..daemon.policies import make_policy_source, read_policies
+    from ..daemon.run import SideListeners, make_identity, run_daemon
 
     settings = settings_of(options)
-    side = SideListeners(*listening.listeners(options, settings), settings.server.metrics.secure)
+    side = SideListeners(*listening.parse_listeners(options, settings), settings.server.metrics.secure)
     with listening.set_up_logging(settings):
-        make = partial(Reconciler, settings=settings, identity=identity(), lease=lease)
+        make = partial(Reconciler, settings=settings, identity=make_identity(), lease=lease)
         if folder := settings.serving.policies:
-            source = policy_source(folder)
+            source = make_policy_source(folder)
             policies = Policies(read_policies(folder))
             side = side._replace(policies=Reload(source, policies.take))
             make = partial(make, policies=lambda: policies.current.documents)

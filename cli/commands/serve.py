@@ -43,16 +43,16 @@ def run(options: ServerOptions) -> int:
     from ...webhooks import process
     from ..daemon import server
 
-    settings = server.settings_for(options, os.environ)
-    listen = listening.address("--listen", options.listen, settings.server.webhook.host, settings.server.webhook.port)
-    beside = listening.listeners(options, settings)
+    settings = server.make_settings(options, os.environ)
+    listen = listening.parse_address("--listen", options.listen, settings.server.webhook.host, settings.server.webhook.port)
+    beside = listening.parse_listeners(options, settings)
     stated = _read_stated_facts(options, settings)
     write_stderr(f"operator {facts_from(stated).line}: its fields, rules and defaults apply")
     directory, authority = _certificates(options, settings, listen.host)
     listen, sock = listening.bind_socket("--listen", listen)
     side = process.SideListeners(*beside, directory if settings.server.metrics.secure else None)
     write_stderr(f"ca {authority}" if authority else f"certificates {directory}")
-    plan = server.plan_for(options, settings, stated, directory)
+    plan = server.make_plan(options, settings, stated, directory)
     return OK if process.serve(plan, sock, side, lambda: write_stderr(f"ready https://{listen}")) else BUG
 
 
@@ -61,7 +61,7 @@ def _read_stated_facts(options: ServerOptions, settings: OperatorConfiguration) 
     from ..daemon import server
     from ..facts.load import describe_consequences
 
-    watching = server.watches(options, os.environ)
+    watching = server.watches_cluster(options, os.environ)
     if not options.no_cluster and not watching:
         write_stderr("no cluster is known, and there is no --config: facts come from the file alone")
     if options.facts is None and options.config is None and options.self_signed and not watching:

@@ -20,11 +20,11 @@ def end_on_sigterm() -> None:
     signal.signal(signal.SIGTERM, lambda number, _frame: os._exit(128 + number))
 
 
-def listeners(options: DaemonOptions | ServerOptions, settings: OperatorConfiguration) -> tuple[socket.socket, socket.socket]:
+def parse_listeners(options: DaemonOptions | ServerOptions, settings: OperatorConfiguration) -> tuple[socket.socket, socket.socket]:
     """The bound sockets of probes and metrics, one where they share an address; says where they are. Raises: UsageError."""
     health, measured = settings.server.health_probe, settings.server.metrics
-    probes = address("--probe-listen", options.probe_listen, health.bind_address, health.port)
-    metrics = address("--metrics-listen", options.metrics_listen, measured.bind_address, measured.port)
+    probes = parse_address("--probe-listen", options.probe_listen, health.bind_address, health.port)
+    metrics = parse_address("--metrics-listen", options.metrics_listen, measured.bind_address, measured.port)
     shared = metrics == probes and metrics.port
     if shared and measured.secure:
         raise UsageError("server.metrics.secure: must be false when metrics and probes share an address: the kubelet asks without TLS")
@@ -35,7 +35,7 @@ def listeners(options: DaemonOptions | ServerOptions, settings: OperatorConfigur
     return probing, _listening("--metrics-listen", "metrics", metrics, "https" if measured.secure else "http")
 
 
-def address(flag: str, text: str | None, host: str, port: int) -> Address:
+def parse_address(flag: str, text: str | None, host: str, port: int) -> Address:
     """Where to listen: the flag, else the configured host and port. Raises: UsageError."""
     try:
         return Address(host, port) if text is None else parse(text)

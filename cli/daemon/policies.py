@@ -36,7 +36,7 @@ def load_policies(folder: str) -> tuple[UserRules, list[str]]:
     return rules, [*map(str, errors), *lacking]
 
 
-def policy_source(folder: str) -> Source:
+def make_policy_source(folder: str) -> Source:
     """The folder of `serving.policies`, to be read again after each change. Call it before the folder is read."""
     return watch(folder, command("dynamo_webhooks.cli.daemon.policies", folder))
 

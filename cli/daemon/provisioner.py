@@ -8,7 +8,7 @@ from ...certs.state import ROUND_APART
 from ...kube.client import Client
 from ...kube.lease import Timings
 from ..installation.connection import connect_cluster
-from .run import SideListeners, identity, run_daemon
+from .run import SideListeners, make_identity, run_daemon
 
 ONCE: Final = 60.0  # seconds for which `--once` waits for the Lease
 
@@ -25,16 +25,16 @@ async def serve(about: Installation, kubeconfig: str, side: SideListeners, pace:
     apart, lease = pace or ProvisionerTimings()
 
     def made(client: Client) -> Provisioner:
-        return Provisioner(client, about, identity(), apart=apart, lease=lease)
+        return Provisioner(client, about, make_identity(), apart=apart, lease=lease)
 
     await run_daemon("provisioner", COMPONENT, kubeconfig, made, side)
 
 
-async def once(about: Installation, kubeconfig: str) -> str:
+async def run_once(about: Installation, kubeconfig: str) -> str:
     """Runs one round of steps; returns why the installation is not ready, empty when it is. Raises: UsageError, ApiError."""
     try:
         async with connect_cluster(COMPONENT, kubeconfig) as client:
-            cause = await Provisioner(client, about, identity()).once(ONCE)
+            cause = await Provisioner(client, about, make_identity()).once(ONCE)
     except TimeoutError:
         return "another provisioner holds the Lease"
     return cause[1] if cause else ""

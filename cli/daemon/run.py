@@ -55,7 +55,7 @@ LISTING: Final = 60.0  # seconds in which all is listed, mostly
 _POLL_SECONDS: Final = 0.5
 
 
-def process_metrics(election: Election | None, refused: int, traffic: Traffic) -> bytes:
+def read_process_metrics(election: Election | None, refused: int, traffic: Traffic) -> bytes:
     """The metrics of a process in the Prometheus text format; without an `election` there is no Lease."""
     metrics: list[tuple[MetricSpec, Values]] = [(REFUSED, {(): refused}), (REQUESTS, traffic)]
     if election is not None:
@@ -149,7 +149,7 @@ class ProcessState:
         """All metrics; before there is a connection those of the process alone."""
         refused = self._guard.refused if self._guard is not None else 0
         own = await self.part.metrics() if self.part else b""
-        return own + process_metrics(self.part.election if self.part else None, refused, self.traffic)
+        return own + read_process_metrics(self.part.election if self.part else None, refused, self.traffic)
 
 
 async def run_daemon(name: str, component: str, kubeconfig: str, make: Callable[[Client], MainTask], side: SideListeners) -> None:
@@ -227,6 +227,6 @@ async def _connected(component: str, kubeconfig: str, state: ProcessState) -> Cl
             await asyncio.sleep(CONNECT_PAUSE_SECONDS)
 
 
-def identity() -> str:
+def make_identity() -> str:
     """Returns an identity that is unique per process start."""
     return f"{find_replica_name()}_{secrets.token_hex(4)}"

@@ -26,7 +26,7 @@ from ..console.exits import UsageError
 from ..facts.load import load_values
 from .listening import load_settings
 from .options import ServerOptions
-from .policies import policy_source, read_policies
+from .policies import make_policy_source, read_policies
 
 MAX_DRAIN_LAG_SECONDS: Final = 300.0  # of serving.drainLag
 # without a configuration: one machine, no drain before the end, no facts of an operator
@@ -41,7 +41,7 @@ UNCONFIGURED: Final = OperatorConfiguration(
 )
 
 
-def settings_for(options: ServerOptions, environment: Mapping[str, str]) -> OperatorConfiguration:
+def make_settings(options: ServerOptions, environment: Mapping[str, str]) -> OperatorConfiguration:
     """The settings in effect; flags win. Raises: UsageError that names a flag, or all that is wrong with the file and the environment."""
     if options.drain_lag is not None and not 0 <= options.drain_lag <= MAX_DRAIN_LAG_SECONDS:
         raise UsageError(f"--drain-lag: must be from 0 to {MAX_DRAIN_LAG_SECONDS:g} seconds, got {options.drain_lag:g}")
@@ -60,7 +60,7 @@ def settings_for(options: ServerOptions, environment: Mapping[str, str]) -> Oper
     return replace(configuration, serving=serving, operator=own, server=server)
 
 
-def watches(options: ServerOptions, environment: Mapping[str, str]) -> bool:
+def watches_cluster(options: ServerOptions, environment: Mapping[str, str]) -> bool:
     """Whether a cluster is to be watched: one is wanted by a configuration, or there plainly is one."""
     wanted = options.config is not None or options.kubeconfig is not None
     return not options.no_cluster and (wanted or any(environment.get(name) for name in ("KUBERNETES_SERVICE_HOST", "KUBECONFIG")))
@@ -80,7 +80,7 @@ def read_stated_facts(options: ServerOptions, settings: OperatorConfiguration) -
     return stated | (load_values(options.facts) if options.facts is not None else {})
 
 
-def plan_for(options: ServerOptions, settings: OperatorConfiguration, stated: dict[str, Any], directory: Path) -> Plan:
+def make_plan(options: ServerOptions, settings: OperatorConfiguration, stated: dict[str, Any], directory: Path) -> Plan:
     """The plan of the serving process, and of the one that watches the cluster for it."""
     serving, bounds = settings.serving, settings.serving.limits
     limits = Limits(
@@ -94,7 +94,7 @@ def plan_for(options: ServerOptions, settings: OperatorConfiguration, stated: di
     )
     limits = divide_memory(limits, serving.memory or 0, bounds.conversion_body or 0)
     orders = None
-    if watches(options, os.environ):
+    if watches_cluster(options, os.environ):
         orders = {
             "scope": asdict(settings.namespace.claims),
             "logs": asdict(settings.logging),
@@ -102,10 +102,10 @@ def plan_for(options: ServerOptions, settings: OperatorConfiguration, stated: di
             "kubeconfig": options.kubeconfig or "",
             "context": "",
         }
-    names = secret_names(options, settings) if orders is not None else None
+    names = find_secret_names(options, settings) if orders is not None else None
     checkpoints = make_settings(settings).checkpoints
     pods = NewPods(restore=partial(restore_pod, settings=checkpoints))
-    source = policy_source(serving.policies) if serving.policies else None
+    source = make_policy_source(serving.policies) if serving.policies else None
     policies = read_policies(serving.policies)
     judge = Settings(facts_from(stated), pods, policies.documents, serving.site)
     webhook = settings.server.webhook
@@ -124,7 +124,7 @@ def plan_for(options: ServerOptions, settings: OperatorConfiguration, stated: di
     )
 
 
-def secret_names(options: ServerOptions, settings: OperatorConfiguration) -> SecretNames | None:
+def find_secret_names(options: ServerOptions, settings: OperatorConfiguration) -> SecretNames | None:
     """Names of the Secrets with certificates; None where a flag names a directory, whose pair is then served."""
     named = options.cert_dir is not None or options.self_signed
     webhook, namespace = settings.server.webhook, settings.operator.namespace

@@ -15,10 +15,10 @@ from ..yaml.scalars import parse_plain_scalar
 
 def read_facts(flags: FactFlags) -> Facts:
     """The facts of `--facts`, `--set-fact` and `--line`. Raises: UsageError."""
-    return facts_of_line(load_facts(flags.file, flags.set_fact), flags.line)
+    return fill_line(load_facts(flags.file, flags.set_fact), flags.line)
 
 
-def facts_of_line(facts: Facts, line: Line | None) -> Facts:
+def fill_line(facts: Facts, line: Line | None) -> Facts:
     """The facts with a line, if one is given."""
     return facts if line is None else facts._replace(operatorLine=line)
 
@@ -62,7 +62,7 @@ def load_values(file: str, called: str = "--facts") -> dict[str, Any]:
     return dict(data)
 
 
-def flag_for(fact: str, line: Line) -> str:
+def find_flag(fact: str, line: Line) -> str:
     """The flag that supplies a fact, with a value of its shape that keeps the line."""
     examples = {
         "operatorScope": "cluster",

@@ -12,7 +12,7 @@ from ...api.wording import shorten
 from ..yaml.errors import ForeignInputError, InputError
 from ..yaml.load import Document, Source, read_text
 from .find import CHART
-from .read import STDIN, folders_above, load_text
+from .read import STDIN, list_folders_above, load_text
 
 _TEMPLATE: Final = r"(?m)^[ \t]*(?:- +)*(?:[\w./-]+: +)?(\{\{[^\n]*?\}\})"  # where a value begins, not inside of quotes
 
@@ -58,7 +58,7 @@ def _read(source: Source) -> Iterator[Document | InputError]:
             reported = True
             line = source.text.count("\n", 0, template.start(1)) + 1
             text = f"is a template ({shorten(template[1], 60)} on line {line})"
-            above = folders_above(os.path.dirname(source.name))
+            above = list_folders_above(os.path.dirname(source.name))
             if chart := next((folder for folder in above if folder and os.path.exists(os.path.join(folder, CHART))), ""):
                 passed = f"{text} of a Helm chart, and is skipped; check its output: helm template {chart} | dynamo-webhooks check -"
                 yield ForeignInputError(passed, document.name, document.line, document.column)

@@ -9,7 +9,7 @@ from typing import Final
 from ..console.exits import UsageError
 from ..console.output import write_stderr
 from ..yaml.load import InputError
-from .read import STDIN, folders_above, is_within, load_bytes
+from .read import STDIN, is_within, list_folders_above, load_bytes
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 CHART: Final = "Chart.yaml"  # in a folder whose files are templates of Helm
@@ -129,7 +129,7 @@ def _one_folder(path: str, top: str) -> Generator[str | InputError, None, list[s
 def _inside(file: str, top: str) -> str | InputError:
     """A file that a search below a folder has found, or an error where its links lead out of what the search may look at."""
     bound = os.path.realpath(top or ".")
-    repository = next((folder for folder in folders_above(bound) if os.path.lexists(os.path.join(folder, ".git"))), "")  # noqa: PTH118 - as below
+    repository = next((folder for folder in list_folders_above(bound) if os.path.lexists(os.path.join(folder, ".git"))), "")  # noqa: PTH118 - as below
     if is_within(os.path.realpath(file), repository or bound):
         return file
     return InputError(f"is a link out of the {'repository' if repository else 'folder'}; name it itself if it is to be read", file)

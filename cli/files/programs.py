@@ -37,7 +37,7 @@ class _TooMuchError(Exception):
     """A program printed more than its caller takes."""
 
 
-def run(
+def run_program(
     words: Sequence[str], patience: float, *, input_data: bytes = b"", environment: Mapping[str, str] | None = None, most: int | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     """Runs a program in its own session, without a terminal; with `most` its standard input is empty.
@@ -86,10 +86,10 @@ def _bounded(process: subprocess.Popen[bytes], patience: float, most: int) -> tu
     return out, err
 
 
-def render(words: Sequence[str], name: str) -> Source | InputError:
+def run_renderer(words: Sequence[str], name: str) -> Source | InputError:
     """Run a command without a shell, and return its output under a name, or the reason why there is none."""
     try:
-        done = run(words, _PROGRAM_TIMEOUT_SECONDS, environment={**os.environ, **_OFFLINE}, most=LIMIT)
+        done = run_program(words, _PROGRAM_TIMEOUT_SECONDS, environment={**os.environ, **_OFFLINE}, most=LIMIT)
         if done.returncode:
             return InputError(f"can't be rendered: {_first_line(done.stderr)}", name)
         return Source(name, decode(done.stdout, name))
@@ -129,7 +129,7 @@ _ADDRESS: Final = re.compile(
 )
 
 
-def kustomization_command(folder: str) -> tuple[str, ...]:
+def find_kustomization_command(folder: str) -> tuple[str, ...]:
     """The command that renders a folder. Raises: UsageError when no program does, or the folder can't be one."""
     if not folder or folder.startswith("-") or "\0" in folder:
         raise UsageError(f"-k {folder!a}: must be a folder with a kustomization")
@@ -150,7 +150,7 @@ def render_kustomization(folder: str, words: Sequence[str]) -> Source | InputErr
         _refuse_remote(folder, set(), configures=False)
     except InputError as error:
         return error
-    return render(words, f"kustomize:{folder}")  # the folder begins with no hyphen
+    return run_renderer(words, f"kustomize:{folder}")  # the folder begins with no hyphen
 
 
 def _is_address(text: str) -> bool:

@@ -79,7 +79,7 @@ def _line_and_column(data: bytes, index: int) -> tuple[int, int]:
     return before.count(b"\n") + 1, len(before[line:].decode("utf-8", "replace")) + 1
 
 
-def folders_above(path: str) -> Iterator[str]:
+def list_folders_above(path: str) -> Iterator[str]:
     """A folder and all above it, up to the root; of an absolute path."""
     yield path
     while (above := os.path.dirname(path)) != path:  # noqa: PTH120 - pathlib takes longer to import than a small file takes to check

@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 from ..console.exits import UsageError
 from ..yaml.errors import InputError
 from .find import is_excluded, is_text
-from .programs import run
-from .read import LIMIT, STDIN, decode, folders_above
+from .programs import run_program
+from .read import LIMIT, STDIN, decode, list_folders_above
 
 _CALL_TIMEOUT_SECONDS: Final = 120  # which reads local files
 # a hook of git passes on where its own repository is, and we may be asked about another
@@ -36,13 +36,13 @@ _REGULAR: Final = frozenset({b"100644", b"100755", b"100664"})  # links and subm
 _MAX_CALL_BYTES: Final = 64 * 2**20  # that git is asked for in one call
 
 
-def root_of(path: str) -> str | None:
+def find_root(path: str) -> str | None:
     """The repository's folder that contains a path without links; None outside of a repository."""
     # in a linked work tree or submodule it is a file
-    return next((folder for folder in folders_above(path) if os.path.exists(os.path.join(folder, ".git"))), None)
+    return next((folder for folder in list_folders_above(path) if os.path.exists(os.path.join(folder, ".git"))), None)
 
 
-def commit_of(root: str, revision: str, flag: str) -> str:
+def find_commit(root: str, revision: str, flag: str) -> str:
     """The commit that a revision names in a repository. Raises: UsageError, whose sentence begins with the flag."""
     if not revision or revision.startswith("-") or "\0" in revision:
         raise UsageError(f"{flag} {revision!a}: must be a revision of git, such as main or HEAD~1")
@@ -84,7 +84,7 @@ def _run(root: str, flag: str, *words: str, input_data: bytes = b"") -> subproce
     environment = {key: value for key, value in os.environ.items() if key not in _OWN} | _QUIETLY
     try:
         # no word begins with a hyphen that we didn't write
-        return run(["git", *_INERT, "-C", root, *words], _CALL_TIMEOUT_SECONDS, input_data=input_data, environment=environment)
+        return run_program(["git", *_INERT, "-C", root, *words], _CALL_TIMEOUT_SECONDS, input_data=input_data, environment=environment)
     except (FileNotFoundError, PermissionError):
         raise UsageError(f"{flag} needs git, which can't be found") from None
     except subprocess.TimeoutExpired:
@@ -107,7 +107,7 @@ class GitTree:
         self.revision = revision
         self.root = root
         self._flag = flag
-        listing = run_git(root, flag, "ls-tree", "-r", "-z", "--full-tree", commit_of(root, revision, flag))
+        listing = run_git(root, flag, "ls-tree", "-r", "-z", "--full-tree", find_commit(root, revision, flag))
         self._blobs = dict(_listed(listing))  # name -> what git keeps it under
 
     def __contains__(self, name: str) -> bool:
@@ -175,7 +175,7 @@ class GitTrees:
         # a folder may be the root of a repository itself
         folder = real if os.path.isdir(real) else os.path.dirname(real)
         if folder not in self._roots:
-            self._roots[folder] = root_of(folder)
+            self._roots[folder] = find_root(folder)
         root = self._roots[folder]
         if root is None:
             raise UsageError(f"{self._flag} {self.revision}: {path} is in no repository of git")

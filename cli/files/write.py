@@ -16,7 +16,7 @@ from typing import Final
 from ..console.exits import OK, REFUSED, UsageError
 from ..console.output import write_stderr
 from ..yaml.errors import InputError
-from .read import decode, folders_above, is_within, load_bytes
+from .read import decode, is_within, list_folders_above, load_bytes
 
 _BOM: Final = b"\xef\xbb\xbf"
 
@@ -91,7 +91,7 @@ def _explained(file: str) -> Iterator[None]:
 
 def _bound(file: str, target: str) -> str:
     """The innermost repository of a path as written, or nothing. Raises: UsageError if the target is outside, as its author linked."""
-    folders = folders_above(os.path.dirname(os.path.abspath(file)))
+    folders = list_folders_above(os.path.dirname(os.path.abspath(file)))
     roots = [os.path.realpath(folder) for folder in folders if os.path.lexists(os.path.join(folder, ".git"))]
     for root in roots:
         if not is_within(target, root):

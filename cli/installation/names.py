@@ -19,12 +19,12 @@ KEY: Final = "config.yaml"
 NAMESPACE: Final = "dynamo-system"
 
 
-def by_manifests(namespace: str) -> Installation:
+def make_default_installation(namespace: str) -> Installation:
     """The installation of the manifests as they are."""
     return installation(OperatorConfiguration(operator=Operator(namespace, version="")))
 
 
-def by_file(file: str | Source, namespace: str, *, lenient: bool = False) -> tuple[Installation, str]:
+def load_installation(file: str | Source, namespace: str, *, lenient: bool = False) -> tuple[Installation, str]:
     """The installation of a configuration, in a file or as its text, and the ignored unknown keys. Raises: UsageError."""
     environment = {**os.environ, **({"POD_NAMESPACE": namespace} if namespace else {})}
     effective = load_configuration(file, environment, lenient=lenient)
@@ -33,7 +33,7 @@ def by_file(file: str | Source, namespace: str, *, lenient: bool = False) -> tup
     return installation(effective.configuration), "\n  ".join(effective.unknown)
 
 
-async def configuration_in(cluster: Cluster, namespace: str) -> tuple[Source | None, str]:
+async def read_configuration(cluster: Cluster, namespace: str) -> tuple[Source | None, str]:
     """The configuration that is in the cluster, and why it may not be read, if so. Raises: ApiError."""
     try:
         config_map = await cluster.get(CONFIG_MAPS, CONFIG, namespace)
@@ -43,14 +43,14 @@ async def configuration_in(cluster: Cluster, namespace: str) -> tuple[Source | N
     return (None if text is None else Source(KEY, str(text))), ""
 
 
-async def in_cluster(cluster: Cluster, namespace: str, *, lenient: bool = False) -> tuple[Installation, str]:
+async def find_installation(cluster: Cluster, namespace: str, *, lenient: bool = False) -> tuple[Installation, str]:
     """Returns the installation that the cluster's configuration describes, and the error in that configuration, if any."""
     where = namespace or NAMESPACE
-    source, wrong = await configuration_in(cluster, where)
+    source, wrong = await read_configuration(cluster, where)
     if source is None:
-        return by_manifests(where), wrong
+        return make_default_installation(where), wrong
     try:
-        about, unknown = by_file(source, where, lenient=lenient)
+        about, unknown = load_installation(source, where, lenient=lenient)
     except UsageError as error:
-        return by_manifests(where), str(error)
+        return make_default_installation(where), str(error)
     return replace(about, trust_file=""), unknown  # that file is in a pod

@@ -138,7 +138,7 @@ async def read_parts(cluster: Cluster, about: Installation) -> InstalledObjects:
     return InstalledObjects(namespace, installer, release, wanted, live, forbidden)
 
 
-def key_of(obj: Node, namespace: str) -> Key:
+def make_key(obj: Node, namespace: str) -> Key:
     """The key of an object, whose namespace a manifest of Helm may leave out."""
     metadata = obj["metadata"]
     resource = RESOURCES.get(obj["kind"])
@@ -156,7 +156,7 @@ def _shipped(about: Installation) -> dict[Key, Node]:
     for usual, name in zip(_USUAL, places, strict=True):
         text = text.replace(usual, name)
     shipped = json.loads(text)
-    return {key_of(obj, about.profile.namespace): obj for obj in (shipped["objects"][index] for index in shipped["overlays"][overlay])}
+    return {make_key(obj, about.profile.namespace): obj for obj in (shipped["objects"][index] for index in shipped["overlays"][overlay])}
 
 
 async def _read(cluster: Cluster, keys: Iterable[Key], forbidden: dict[str, str]) -> dict[Key, Node | None]:
@@ -198,7 +198,7 @@ async def _manifest(cluster: Cluster, release: str, namespace: str, forbidden: d
     newest = max(stored, key=lambda each: int((each["metadata"].get("labels") or {}).get("version") or 0))
     text = gzip.decompress(base64.b64decode(base64.b64decode(newest["data"]["release"])))
     objects = [each for each in yaml.safe_load_all(json.loads(text)["manifest"]) if each]
-    return {key_of(each, namespace): each for each in objects if each["kind"] in RESOURCES}
+    return {make_key(each, namespace): each for each in objects if each["kind"] in RESOURCES}
 
 
 def _applied(obj: Node) -> Node | None:
@@ -211,18 +211,18 @@ def _applied(obj: Node) -> Node | None:
     return applied if same else None
 
 
-def component_of(obj: Node) -> str:
+def find_component(obj: Node) -> str:
     """The component that an object belongs to; empty for one without the label."""
     return str((obj["metadata"].get("labels") or {}).get(COMPONENT) or "")
 
 
 def _without_reconciler(wanted: Mapping[Key, Node], live: Mapping[Key, Node | None]) -> dict[Key, Node]:
     """Leaves the reconciler out where neither its Deployment nor its account is there: webhooks alone are an installation, too."""
-    own = [key for key, obj in wanted.items() if key[0] in ("Deployment", "ServiceAccount") and component_of(obj) == "reconciler"]
+    own = [key for key, obj in wanted.items() if key[0] in ("Deployment", "ServiceAccount") and find_component(obj) == "reconciler"]
     others_run = any(live.get(key) is not None for key in wanted if key[0] == "Deployment")
     if not others_run or any(live.get(key, {}) is not None for key in own):
         return dict(wanted)
-    return {key: obj for key, obj in wanted.items() if component_of(obj) not in _RECONCILING}
+    return {key: obj for key, obj in wanted.items() if find_component(obj) not in _RECONCILING}
 
 
 def _is_server_side(obj: Node) -> bool:
@@ -232,7 +232,7 @@ def _is_server_side(obj: Node) -> bool:
 
 def _like_their_siblings(wanted: Mapping[Key, Node], live: Mapping[Key, Node | None]) -> dict[Key, Node]:
     """Shipped Deployments with the image and the place of those that run: an overlay of the user's own names them for all three."""
-    pods = [pod_of(each) for (kind, *_), each in live.items() if kind == "Deployment" and each is not None]
+    pods = [find_pod_spec(each) for (kind, *_), each in live.items() if kind == "Deployment" and each is not None]
     if not pods:
         return dict(wanted)
     image = lookup(pods[0], ("containers", 0, "image"))
@@ -244,13 +244,13 @@ def _like_their_siblings(wanted: Mapping[Key, Node], live: Mapping[Key, Node | N
 
 
 def _with_image(deployment: Node, image: str, scheduling: Node) -> Node:
-    spec, pod = deployment["spec"], pod_of(deployment)
+    spec, pod = deployment["spec"], find_pod_spec(deployment)
     containers = [{**each, "image": image} for each in pod["containers"]]
     template = {**spec["template"], "spec": {**pod, **scheduling, "containers": containers}}
     return {**deployment, "spec": {**spec, "template": template}}
 
 
-def pod_of(deployment: Node) -> dict[str, Any]:
+def find_pod_spec(deployment: Node) -> dict[str, Any]:
     """The specification of a Deployment's pods; empty where it has none."""
     spec = lookup(deployment, ("spec", "template", "spec"))
     return spec if isinstance(spec, dict) else {}

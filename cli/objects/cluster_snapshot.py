@@ -40,7 +40,7 @@ class ClusterSnapshot(NamedTuple):
     @property
     def files(self) -> list[Source | InputError]:
         """The objects as texts, each named after its object."""
-        return [item if isinstance(item, InputError) else source(item) for item in self.items]
+        return [item if isinstance(item, InputError) else make_source(item) for item in self.items]
 
     def fill(self, facts: Facts) -> Facts:
         """Complete unknown facts from the cluster."""
@@ -111,7 +111,7 @@ async def _stored(cluster: Cluster, kind: Kind, served: frozenset[str], namespac
     return []
 
 
-def source(item: Node) -> Source:
+def make_source(item: Node) -> Source:
     """An object as a text to check or compare, without its managed fields."""
     metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}  # for servers, and long
     head = {"apiVersion": item["apiVersion"], "kind": item["kind"], "metadata": metadata}
@@ -157,4 +157,4 @@ class StoredInCluster:
 
 
 def _read_manifest(item: Node) -> Manifest:
-    return next(find_manifests(document for document in read_text(source(item)) if not isinstance(document, InputError)))
+    return next(find_manifests(document for document in read_text(make_source(item)) if not isinstance(document, InputError)))

@@ -72,7 +72,7 @@ def decode_manifest(manifest: Manifest, line: Line) -> Fields:
     return decoded
 
 
-def with_schema_defaults(obj: Fields, line: Line) -> Fields:
+def apply_schema_defaults(obj: Fields, line: Line) -> Fields:
     """The object with the schema's defaults alone; unknown fields stay, because people must see them."""
     kind, version = _kind_and_version(obj)
     schema = load_schema(kind, version, line)
@@ -100,7 +100,7 @@ def convert(obj: Fields, version: str, line: Line) -> Fields:
         raise FormError(error.reason, error.path) from None
 
 
-def in_version(obj: Fields, version: str, line: Line) -> Fields:
+def read_in_version(obj: Fields, version: str, line: Line) -> Fields:
     """The object as the server returns it in a version; itself where it has that version or its kind has only one. Raises: FormError."""
     kind, written = _kind_and_version(obj)
     return obj if written == version or kind not in KINDS else decode(convert(obj, version, line), line)
@@ -116,7 +116,7 @@ def complete(manifest: Manifest, server: SimulatedServer, old: Fields | None) ->
     # once through the other version, whose schema has defaults of its own: a stored object has those of both
     kind, version = _kind_and_version(obj)
     other = BY_NAME[kind].other(version) if kind in KINDS else version
-    return in_version(in_version(obj, other, server.line), version, server.line)
+    return read_in_version(read_in_version(obj, other, server.line), version, server.line)
 
 
 def create(obj: Fields, facts: Facts, namespace: str) -> Fields:

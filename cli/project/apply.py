@@ -57,7 +57,7 @@ def _is_given(options: Any, name: str) -> bool:
     return any(getattr(options, option, None) for option in (_INPUTS if name == "paths" else (name,)))
 
 
-def oldest_minor(project: ProjectOptions) -> int:
+def find_oldest_minor(project: ProjectOptions) -> int:
     """The oldest release of Kubernetes that must accept policies, where no flag names one."""
     return int(project.file.values.get(KUBERNETES, OLDEST_MINOR)) if project.file is not None else OLDEST_MINOR
 
@@ -75,7 +75,7 @@ def load_own_rules(project: ProjectOptions, minor: int | None = None, problems: 
     from ..userrules.load import read_user_rules
 
     values = project.file.values
-    rules, errors = read_user_rules(values[RULES_FROM], project.file.folder, minor or oldest_minor(project))
+    rules, errors = read_user_rules(values[RULES_FROM], project.file.folder, minor or find_oldest_minor(project))
     if errors and problems is None:
         raise errors[0]
     if problems is not None:
@@ -88,7 +88,9 @@ def load_own_rules(project: ProjectOptions, minor: int | None = None, problems: 
     return rules
 
 
-def input_files(project: ProjectOptions, paths: Sequence[str], excluded: Sequence[str], named: Sequence[str]) -> list[str | InputError]:
+def find_input_files(
+    project: ProjectOptions, paths: Sequence[str], excluded: Sequence[str], named: Sequence[str]
+) -> list[str | InputError]:
     """The files that paths mean, without those that flags or the project leave out; files of `named` paths stay."""
     files = find_files(paths, excluded)
     if project.file is None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from ..files.read import folders_above, is_within
+from ..files.read import is_within, list_folders_above
 
 NAME: Final = ".dynamo-webhooks.yaml"
 
@@ -23,7 +23,7 @@ def find_project_file(paths: Sequence[str]) -> ProjectLocation | None:
     here = os.path.realpath(os.curdir)
     first = _start(paths, here)
     nearest = ""
-    for folder in folders_above(first):
+    for folder in list_folders_above(first):
         if not nearest and _has(folder):
             nearest = folder
         if os.path.exists(os.path.join(folder, ".git")):

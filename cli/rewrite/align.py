@@ -7,7 +7,7 @@ from itertools import repeat
 from typing import Any, Final
 
 from ...api.paths import Path
-from .tree import Form, TextEntry, TextNode, entry_at, is_same_json, resolve_alias
+from .tree import Form, TextEntry, TextNode, find_entry, is_same_json, resolve_alias
 
 Origin = Callable[[Path], Path | None]
 
@@ -37,7 +37,7 @@ class EntrySources:
     def _collect(self, value: Any, path: Path, around: list[TextEntry], origin: Origin) -> None:
         """Finds the entries; inside of a value that is copied there is nothing to find. `around` are those around it."""
         old = origin(path)
-        source = None if old is None else entry_at(self._root, old)
+        source = None if old is None else find_entry(self._root, old)
         if source is not None:
             self._sources[path] = source
             around = [*around, source]
@@ -60,15 +60,15 @@ class EntrySources:
         lists = dict.fromkeys(guess[:-1] for guess in guesses if guess and isinstance(guess[-1], int))
         old_paths = [(*list_path, index) for list_path in lists for index in range(self._length(list_path))]
         at = {old_path: index for index, old_path in enumerate(old_paths)}
-        old = [entry.node.data for old_path in old_paths if (entry := entry_at(self._root, old_path)) is not None]
-        indices = partners(items, old, [None if guess is None else at.get(guess) for guess in guesses])
+        old = [entry.node.data for old_path in old_paths if (entry := find_entry(self._root, old_path)) is not None]
+        indices = match_partners(items, old, [None if guess is None else at.get(guess) for guess in guesses])
         return [
             origin if guess is None or guess[:-1] not in lists else _elsewhere(origin, guess, None if index is None else old_paths[index])
             for guess, index in zip(guesses, indices, strict=True)
         ]
 
     def _length(self, path: Path) -> int:
-        entry = entry_at(self._root, path)
+        entry = find_entry(self._root, path)
         return len(resolve_alias(entry.node).entries) if entry is not None and isinstance(resolve_alias(entry.node).data, list) else 0
 
     def _match(self) -> None:
@@ -215,7 +215,7 @@ class CopiedRegions:
 _MAX_PAIRS: Final = 100_000  # that are compared; in longer lists items stay where they are
 
 
-def partners(new: Sequence[Any], old: Sequence[Any], guesses: Sequence[int | None]) -> list[int | None]:
+def match_partners(new: Sequence[Any], old: Sequence[Any], guesses: Sequence[int | None]) -> list[int | None]:
     """For each new item the index of the old one that it was, None where it was none; `guesses` says where places alone point to."""
     if len(new) == len(old) and all(guess is not None and _is_like(item, old[guess]) for item, guess in zip(new, guesses, strict=True)):
         return list(guesses)

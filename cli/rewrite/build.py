@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from ..yaml.build import Builder
 from ..yaml.load import feed
 from ..yaml.positions import Mark, Span, SpanTree
-from .tree import Form, TextEntry, TextNode, assign, line_start, resolve_alias
+from .tree import Form, TextEntry, TextNode, assign, find_line_start, resolve_alias
 
 # what ends a line for the parser: it counts lines and columns so
 _LINE_END: Final = re.compile("\r\n|[\n\r\u0085\u2028\u2029]")
@@ -38,7 +38,7 @@ def parse(text: str) -> ParsedText:
     return ParsedText([data for data, _ in documents], [spans for _, spans in documents], is_json)
 
 
-def trees(text: str, parsed: ParsedText) -> list[TextEntry]:
+def build_trees(text: str, parsed: ParsedText) -> list[TextEntry]:
     """The tree of each document, below an entry without a key. Raises: UnsureError when the text is written in an odd way."""
     return [_Trees(text, is_json=parsed.is_json).root(data, spans) for data, spans in zip(parsed.values, parsed.span_trees, strict=True)]
 
@@ -148,7 +148,7 @@ class _Trees:
         return not re.sub(r"(?<!\S)#[^\n]*", "", self._text[start:end]).strip(" \t\r\n,")
 
     def _block(self, node: TextNode, spans: SpanTree, content: int) -> None:
-        node.column = content - line_start(self._text, content)
+        node.column = content - find_line_start(self._text, content)
         cursor = content
         if spans.fields is not None:
             cursor = self._keys(node, spans.fields, cursor, flow=False)

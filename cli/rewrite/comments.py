@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from .align import EntrySources
-from .tree import Form, TextEntry, TextNode, entry_at, line_end, line_start, shift_line
+from .tree import Form, TextEntry, TextNode, find_entry, find_line_end, find_line_start, shift_line
 
 _COMMENT: Final = re.compile(r"(?<!\S)#[^\n]*")
 _PROPERTIES: Final = re.compile(r"[ \t]*(?:[&!][^\s#]*[ \t]*)+")
@@ -21,7 +21,7 @@ class Comment(NamedTuple):
     text: str
 
 
-def comments(text: str, roots: Iterable[TextEntry]) -> list[Comment]:
+def find_comments(text: str, roots: Iterable[TextEntry]) -> list[Comment]:
     """All comments, in order: whatever begins with # outside of values and keys."""
     collected: list[Comment] = []
     line, counted = 1, 0
@@ -78,7 +78,7 @@ class AttachedComments:
         """Comments and blank lines above an entry, and those of entries around it that are nothing any more."""
         lines: list[str] = []
         for outer in self._sources.around(entry) if entry.last else ():
-            start = line_start(self._text, outer.start)
+            start = find_line_start(self._text, outer.start)
             if outer.first < start and self._sources.first_use(outer, "above"):
                 lines += [shift_line(line, column - outer.column) for line in self._text[outer.first : start - 1].split("\n")]
             comment = self._head_comment(outer) if outer is not entry and self._sources.first_use(outer, "behind") else ""
@@ -90,7 +90,7 @@ class AttachedComments:
 
     def _head_comment(self, entry: TextEntry) -> str:
         """The comment on the line of an entry whose block begins on the next."""
-        end = line_end(self._text, entry.mark)
+        end = find_line_end(self._text, entry.mark)
         match = _BESIDE.search(self._text[entry.mark : end if not entry.node.entries else min(end, entry.node.entries[0].start)])
         return match[0] if match else ""
 
@@ -109,17 +109,17 @@ class AttachedComments:
     def _own(self, entry: TextEntry, node: TextNode, key: str | None) -> str:
         if node is not entry.node or node.form is not Form.BLOCK or not node.entries:
             end = entry.node.end  # the node's, or that of the alias that refers to it
-            return self._text[end : line_end(self._text, end)]
-        if line_start(self._text, node.entries[0].start) > entry.mark:
+            return self._text[end : find_line_end(self._text, end)]
+        if find_line_start(self._text, node.entries[0].start) > entry.mark:
             return self._head(entry, key)
         named = next((below for below in node.entries if key is not None and below.node.data == key), None)
         if named is None:
             return ""
         # an item of a list becomes an entry of a map: its name was an entry of its own
-        return self._text[named.node.end : line_end(self._text, named.node.end)]
+        return self._text[named.node.end : find_line_end(self._text, named.node.end)]
 
     def _head(self, entry: TextEntry, key: str | None) -> str:
-        rest = self._text[entry.mark : line_end(self._text, entry.mark)]
+        rest = self._text[entry.mark : find_line_end(self._text, entry.mark)]
         match = _PROPERTIES.match(rest)
         if match is None or (self._sources.keeps_aliases and key is not None):
             return rest
@@ -133,14 +133,14 @@ class AttachedComments:
             if own is not outer.node or not outer.last or not self._sources.first_use(outer, "below"):
                 continue
             blocks = own.form is Form.BLOCK and own.entries
-            end = own.entries[-1].last if blocks else line_end(self._text, own.end)
+            end = own.entries[-1].last if blocks else find_line_end(self._text, own.end)
             if outer.last > end:
                 lines += [shift_line(line, columns) for line in self._text[end + 1 : outer.last].split("\n")]
         return lines
 
     def inside(self, entry: TextEntry, node: TextNode, key: str | None, column: int) -> list[str]:
         """The comments in a block of which nothing is left but one value; a single one goes behind that."""
-        within = _matches(self._text, node.entries[0].first, line_end(self._text, node.end), _spans(node))
+        within = _matches(self._text, node.entries[0].first, find_line_end(self._text, node.end), _spans(node))
         texts = [match[0].rstrip() for match in within]
         named = self._own(entry, node, key).strip()
         if named in texts:  # it already follows the value
@@ -191,7 +191,9 @@ def restore(old: str, new: str, lost: Sequence[Comment], used: Sequence[Rewritte
 def _written(document: RewrittenDocument, root: TextEntry) -> list[_EntryPair]:
     """The entries that are on lines of their own in both texts, by their old places."""
     pairs = [
-        _EntryPair(old, new) for path, old in document.sources.all() if (new := entry_at(root, path)) is not None and old.last and new.last
+        _EntryPair(old, new)
+        for path, old in document.sources.all()
+        if (new := find_entry(root, path)) is not None and old.last and new.last
     ]
     return sorted(pairs, key=lambda pair: pair.old.start)
 
@@ -218,13 +220,13 @@ def _find_line(old: str, new: str, written: list[_EntryPair], start: int) -> tup
     if before is not None and (before.old.node.end <= start or after is None or after.old.start > before.old.node.end):
         return before.new.last, before.new.column
     if after is not None:
-        begin, top = line_start(new, after.new.start), after.new
+        begin, top = find_line_start(new, after.new.start), after.new
         while at > 0 and begin <= written[at - 1].new.start < top.start:  # the dash of the item that it opens
             at -= 1
             top = written[at].new
         if start < after.old.first:  # before the comments of what comes after it
-            for _ in range(old.count("\n", after.old.first, line_start(old, after.old.start))):
-                begin = line_start(new, begin - 1)
+            for _ in range(old.count("\n", after.old.first, find_line_start(old, after.old.start))):
+                begin = find_line_start(new, begin - 1)
         if begin:
             return begin - 1, top.column
     return len(new.rstrip("\n")), 0

@@ -76,13 +76,13 @@ def _scalar(_: str, value: Any) -> tuple[str, ...]:
     """The lines of a scalar; with its type, because 1 equals True."""
     if isinstance(value, str) and value.endswith("\n\n"):  # its blank lines at the end belong to it
         raise _UnusualError
-    first, *rest = scalar_lines(value)
+    first, *rest = format_scalar(value)
     return first, *(line.removeprefix("  ") for line in rest)
 
 
 @lru_cache(maxsize=4096)
 def _key(key: Any) -> str:
-    if not isinstance(key, str) or not key or len(key) > _MAX_KEY_CHARACTERS or "\n" in key or "\n" in (text := key_text(key)):
+    if not isinstance(key, str) or not key or len(key) > _MAX_KEY_CHARACTERS or "\n" in key or "\n" in (text := format_key(key)):
         raise _UnusualError
     return text
 
@@ -91,7 +91,7 @@ def _dumped(value: Any) -> str:
     return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_UNFOLDED, default_flow_style=False)
 
 
-def key_text(key: str) -> str:
+def format_key(key: str) -> str:
     """A key of a block, without the colon."""
     if _WORD.fullmatch(key) and not _means_else(key):
         return key
@@ -100,7 +100,7 @@ def key_text(key: str) -> str:
     return _dumped({key: 0}).rpartition(": 0\n")[0]
 
 
-def scalar_lines(value: Any, like: str = "") -> list[str]:
+def format_scalar(value: Any, like: str = "") -> list[str]:
     """A scalar of a block, its further lines indented by two. `like` is the text that stood there: its kind of quotes is used again."""
     if isinstance(value, str) and like[:1] in _STYLES[:2] and "\n" not in value:
         return [_quoted(value, like[0])]
@@ -112,7 +112,7 @@ def scalar_lines(value: Any, like: str = "") -> list[str]:
 def emit_flow_scalar(value: Any, like: str = "") -> str:
     """A scalar, or an empty map or list, inside of brackets."""
     if not isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else scalar_lines(value)[0]
+        return json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else format_scalar(value)[0]
     if like[:1] in _STYLES[:2]:
         return _quoted(value, like[0])
     if _SIMPLE.fullmatch(value) and not _means_else(value):

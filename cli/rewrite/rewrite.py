@@ -9,10 +9,10 @@ from typing import Any, Final, NamedTuple
 from ...api.paths import Path
 from ..yaml.errors import InputError
 from .align import EntrySources
-from .build import ParsedText, UnsureError, parse, trees
-from .comments import AttachedComments, Comment, RewrittenDocument, comments, find_lost_comments, restore
-from .emit import emit_double_quoted, emit_flow_scalar, emit_json, emit_yaml, key_text, scalar_lines
-from .tree import Form, TextEntry, TextNode, is_same_json, line_end, line_start, resolve_alias, shift_line
+from .build import ParsedText, UnsureError, build_trees, parse
+from .comments import AttachedComments, Comment, RewrittenDocument, find_comments, find_lost_comments, restore
+from .emit import emit_double_quoted, emit_flow_scalar, emit_json, emit_yaml, format_key, format_scalar
+from .tree import Form, TextEntry, TextNode, find_line_end, find_line_start, is_same_json, resolve_alias, shift_line
 
 _Attempt = tuple[str, list[RewrittenDocument]]
 Origin = Callable[[int, Path], Path | None]
@@ -77,19 +77,19 @@ def _changed(
     text: str, parsed: ParsedText, values: Sequence[Any], origin: Origin, *, shared: bool, keeps_aliases: bool = True, checks: bool = False
 ) -> _Attempt:
     parts, cursor, used = [], 0, []
-    for index, (root, value) in enumerate(zip(trees(text, parsed), values, strict=True)):
+    for index, (root, value) in enumerate(zip(build_trees(text, parsed), values, strict=True)):
         if is_same_json(root.node.data, value):
             continue
         sources = EntrySources(root, value, partial(origin, index), keeps_aliases=keeps_aliases, trusts_aliases=shared)
         used.append(RewrittenDocument(index, root, sources))
-        style = style_of(text, root, is_json=parsed.is_json)
+        style = detect_style(text, root, is_json=parsed.is_json)
         if root.node.form is not Form.BLOCK:
             parts += [text[cursor : root.node.start], FlowWriter(text, style, sources).written(value, (), root.node, "")]
             cursor = root.node.end
             continue
         if not (isinstance(value, (dict, list)) and value and root.last):
             raise UnsureError
-        first = line_start(text, root.node.entries[0].start)
+        first = find_line_start(text, root.node.entries[0].start)
         lines = BlockWriter(text, style, sources, _value if checks else None).children(value, (), root.node.column)
         parts += [text[cursor:first], "\n".join(lines)]
         cursor = root.last
@@ -124,14 +124,16 @@ def _with_comments(
     text: str, parsed: ParsedText, done: str, read: ParsedText, used: list[RewrittenDocument], values: Sequence[Any]
 ) -> RewrittenText:
     """A new text with comments that it lost, as far as they have a place, and the others."""
-    roots, before = _roots(done, read), comments(text, _roots(text, parsed))
-    lost = find_lost_comments(before, comments(done, roots))
+    roots, before = _roots(done, read), find_comments(text, _roots(text, parsed))
+    lost = find_lost_comments(before, find_comments(done, roots))
     if not lost or not used:
         return RewrittenText(done, lost)
     more = restore(text, done, lost, used, roots)
     again = _read_as(more, values)
     return (
-        RewrittenText(done, lost) if again is None else RewrittenText(more, find_lost_comments(before, comments(more, _roots(more, again))))
+        RewrittenText(done, lost)
+        if again is None
+        else RewrittenText(more, find_lost_comments(before, find_comments(more, _roots(more, again))))
     )
 
 
@@ -143,7 +145,7 @@ def _read_as(text: str, values: Sequence[Any]) -> ParsedText | None:
 
 def _roots(text: str, parsed: ParsedText) -> list[TextEntry]:
     try:
-        return list(trees(text, parsed))
+        return list(build_trees(text, parsed))
     except UnsureError:
         return []
 
@@ -160,7 +162,7 @@ class Style(NamedTuple):
     is_json: bool
 
 
-def style_of(text: str, root: TextEntry, *, is_json: bool) -> Style:
+def detect_style(text: str, root: TextEntry, *, is_json: bool) -> Style:
     """The prevailing style of the text; two columns a step where it shows none."""
     steps: Counter[int] = Counter()
     dashes: Counter[int] = Counter()
@@ -186,7 +188,7 @@ def _most(counted: Counter[int], otherwise: int) -> int:
 
 def _margin_at(text: str, offset: int) -> str:
     """The blanks that the line of an offset begins with."""
-    start = line_start(text, offset)
+    start = find_line_start(text, offset)
     line = text[start:offset]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
@@ -343,7 +345,7 @@ class BlockWriter:
         if key is None:
             return " " * column + DASH
         written = source is not None and source.key == key and source.last
-        return " " * column + (self._text[source.start : source.mark] if source is not None and written else key_text(key) + ":")
+        return " " * column + (self._text[source.start : source.mark] if source is not None and written else format_key(key) + ":")
 
     def _new(self, key: str | None, value: Any, path: Path, column: int) -> list[str]:
         prefix = self._prefix(key, None, column)
@@ -381,7 +383,7 @@ class BlockWriter:
             return _joined(prefix, behind, below, column)
         behind = "" if own else self._beside.behind(source, node, key)
         self._beside.mark_written(source)
-        first, *more = self._text[node.start : max(source.last, line_end(self._text, node.end)) if own else node.end].split("\n")
+        first, *more = self._text[node.start : max(source.last, find_line_end(self._text, node.end)) if own else node.end].split("\n")
         gap = self._gap(source, node) if key is not None else " "
         behind = "" if more else behind
         return [prefix + (gap + first if first else "") + behind, *(shift_line(line, column - source.column) for line in more)]
@@ -394,7 +396,7 @@ class BlockWriter:
     def _block_of(self, source: TextEntry, node: TextNode, column: int) -> list[str]:
         """The lines of a node's block, moved to a column."""
         first = node.entries[0]
-        start = line_start(self._text, first.start)
+        start = find_line_start(self._text, first.start)
         lead = self._text[first.first : start - 1].split("\n") if first.first < start else []
         opening, *more = self._text[first.start : source.last if node is source.node else node.entries[-1].last].split("\n")
         columns = column - node.column
@@ -434,7 +436,7 @@ class BlockWriter:
 
 
 def _scalar(prefix: str, value: Any, behind: str, column: int, like: str = "", gap: str = " ") -> list[str]:
-    first, *more = scalar_lines(value, like)
+    first, *more = format_scalar(value, like)
     return [prefix + gap + first + ("" if more else behind), *(shift_line(line, column) for line in more)]
 
 

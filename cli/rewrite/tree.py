@@ -52,7 +52,7 @@ def resolve_alias(node: TextNode) -> TextNode:
     return node.stands_for if node.stands_for is not None else node
 
 
-def entry_at(root: TextEntry, path: Path) -> TextEntry | None:
+def find_entry(root: TextEntry, path: Path) -> TextEntry | None:
     """The entry at a path below a root; None where there is none."""
     entry: TextEntry | None = root
     for step in path:
@@ -78,12 +78,12 @@ def is_same_json(item: Any, other: Any) -> bool:
     return bool(item == other and isinstance(item, bool) is isinstance(other, bool))
 
 
-def line_start(text: str, offset: int) -> int:
+def find_line_start(text: str, offset: int) -> int:
     """The offset at which the line of an offset begins."""
     return text.rfind("\n", 0, offset) + 1
 
 
-def line_end(text: str, offset: int) -> int:
+def find_line_end(text: str, offset: int) -> int:
     """Where the line of an offset ends, before the line feed."""
     end = text.find("\n", offset)
     return end if end >= 0 else len(text)
@@ -100,24 +100,24 @@ def shift_line(line: str, columns: int) -> str:
 def assign(text: str, root: TextEntry) -> None:
     """Gives each entry below a block its lines. Comments above the first entry of a document and behind its last stay where they are."""
     node = root.node
-    root.first = line_start(text, node.entries[0].start)
-    root.last = _deeper(text, line_end(text, node.end), len(text), node.column)
+    root.first = find_line_start(text, node.entries[0].start)
+    root.last = _deeper(text, find_line_end(text, node.end), len(text), node.column)
     _assign(text, root)
 
 
 def _assign(text: str, above: TextEntry) -> None:
     entries = above.node.entries
-    head = line_end(text, above.mark)
+    head = find_line_end(text, above.mark)
     opening = entries[0]
-    opening.first = opening.start if opening.start <= head else _comments(text, head + 1, line_start(text, opening.start))
+    opening.first = opening.start if opening.start <= head else _comments(text, head + 1, find_line_start(text, opening.start))
     if above.key is None and above.start == above.node.start:
         opening.first = above.first  # the root
     for entry, following in zip(entries, [*entries[1:], None], strict=True):
-        end = line_end(text, entry.node.end)
-        limit = line_start(text, following.start) - 1 if following else above.last
+        end = find_line_end(text, entry.node.end)
+        limit = find_line_start(text, following.start) - 1 if following else above.last
         entry.last = _deeper(text, end, limit, entry.column)
         if following:
-            following.first = _comments(text, entry.last + 1, line_start(text, following.start))
+            following.first = _comments(text, entry.last + 1, find_line_start(text, following.start))
         if entry.node.form is Form.BLOCK and entry.node.entries:
             _assign(text, entry)
 
@@ -126,7 +126,7 @@ def _comments(text: str, start: int, end: int) -> int:
     """The first line of the comments directly above an entry, separated by blank lines at most; a merge key may have them above it."""
     begin = end
     while begin > start:
-        above = line_start(text, begin - 1)
+        above = find_line_start(text, begin - 1)
         line = text[above:begin].strip()
         if line and not line.startswith("#"):
             break
@@ -138,7 +138,7 @@ def _deeper(text: str, end: int, limit: int, column: int) -> int:
     """The end of the last line, before the limit, of comments that are indented deeper than a column; `end` where there is none."""
     last = end
     while end < limit:
-        start, end = end + 1, min(line_end(text, end + 1), limit)
+        start, end = end + 1, min(find_line_end(text, end + 1), limit)
         line = text[start:end]
         stripped = line.lstrip(" \t")
         if stripped.startswith("#") and len(line) - len(stripped) > column:

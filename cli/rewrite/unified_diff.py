@@ -21,7 +21,7 @@ class TextChange(NamedTuple):
     text: str
 
 
-def unified_lines(old: Sequence[str], new: Sequence[str], old_name: str, new_name: str) -> Iterator[str]:
+def list_unified_lines(old: Sequence[str], new: Sequence[str], old_name: str, new_name: str) -> Iterator[str]:
     """A unified diff as difflib writes it; equal lines are found from those that both texts have exactly once."""
     if old != new:
         yield f"--- {old_name}\n"
@@ -132,7 +132,7 @@ def format_diff(name: str, before: str, after: str) -> str:
     old, new = (f"{side}/{posixpath.normpath(name).lstrip('/')}" for side in "ab")
     if not name.isprintable():
         old, new = json.dumps(old), json.dumps(new)
-    made = unified_lines(_lines(before), _lines(after), old, new)
+    made = list_unified_lines(_lines(before), _lines(after), old, new)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in made)
 
 

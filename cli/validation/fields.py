@@ -5,17 +5,17 @@ from ...api.paths import Path
 from ...api.schema import Node, child_node, find_node, load_schema, resolve
 
 
-def known_fields(schema: Node, path: Path) -> dict[str, object]:
+def list_known_fields(schema: Node, path: Path) -> dict[str, object]:
     """The siblings of a field, by name."""
     return dict((find_node(schema, path[:-1]) or {}).get("properties") or {})
 
 
-def first_line(kind: str, version: str, path: Path) -> Line:
+def find_first_line(kind: str, version: str, path: Path) -> Line:
     """The first line of the operator whose schema has a place; the oldest where none has it."""
     return next((line for line in Line if find_node(load_schema(kind, version, line), path) is not None), OLDEST)
 
 
-def field_of(schema: Node, path: Path) -> str:
+def format_field(schema: Node, path: Path) -> str:
     """The field at a place as `explain` is asked for it, `spec.services.*.replicas`; empty where the schema has none."""
     node: Node | None = resolve(schema)
     steps = []

@@ -13,8 +13,8 @@ from ...policies.finding import Finding
 from ...policies.rule import Rule
 from ..objects.manifest import Identity, Manifest
 from ..yaml.load import Position, Source
-from .fields import field_of, first_line
-from .fixes import FieldEdit, fix_of
+from .fields import find_first_line, format_field
+from .fixes import FieldEdit, find_fix
 from .levels import ERROR, POLICIES
 
 MAX_TEXT_CHARACTERS: Final = 2_000  # of a path or message: both may quote long names
@@ -125,7 +125,7 @@ class Findings:
         field, text = (shorten(words, MAX_TEXT_CHARACTERS) for words in (format_path(of or at), text))
         made = report_own(rule, level, stage, document.source, position, self.manifest.identity, field, text)
         if rule in (SCHEMA_RULE, CEL_RULE):  # the field's own page has more than theirs
-            made = made._replace(field=field_of(self.write.schema, at))
+            made = made._replace(field=format_field(self.write.schema, at))
         self.located.append(made._replace(edit=edit, fix=fix or made.fix, since=self._since(rule, at, by)))
 
     def _since(self, rule: Rule, path: Path, by: str) -> str:
@@ -133,12 +133,12 @@ class Findings:
         if not self.manifest.known:
             return ""
         begins = next((constraint.since for constraint in ALL if constraint.id == by), rule.since or OLDEST)
-        line = max(begins, first_line(self.manifest.identity.kind, self.manifest.version, path))
+        line = max(begins, find_first_line(self.manifest.identity.kind, self.manifest.version, path))
         return str(line) if OLDEST < line <= self.write.settings.facts.line else ""
 
     def add_policy(self, finding: Finding) -> None:
         """Adds a finding of a rule."""
-        edit = fix_of(finding, self.manifest.data)
+        edit = find_fix(finding, self.manifest.data)
         self.add(finding.rule, finding.level.value, POLICIES, finding.path, finding.text, finding.fix.removesuffix("."), edit)
 
     def note(self, rule: str, code: str, reason: str, flag: str) -> None:

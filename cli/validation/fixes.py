@@ -26,7 +26,7 @@ class FieldEdit(NamedTuple):
     number: int = 0
 
 
-def fix_of(finding: Finding, data: Any) -> FieldEdit | None:
+def find_fix(finding: Finding, data: Any) -> FieldEdit | None:
     """The edit of a rule's finding, in the words of the author's version: what the rule says, or the allowed word that is meant."""
     mend = Mend(None) if finding.rule.removes else finding.mend
     path = (*finding.path, *mend.below) if mend is not None else finding.path

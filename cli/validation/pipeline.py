@@ -28,11 +28,11 @@ from ...policies.finding import Finding
 from ...policies.review import CREATE, DELETE, UPDATE, Fields
 from ...policies.rule import Level
 from ..console.nearest import SURE, did_you_mean, find_nearest
-from ..facts.load import flag_for
+from ..facts.load import find_flag
 from ..legacy.recognise import recognise
 from ..objects.manifest import Manifest, explain_unknown_kind
 from .conflicts import find_conflicts
-from .fields import first_line, known_fields
+from .fields import find_first_line, list_known_fields
 from .finding import Findings, ValidationOutcome
 from .fixes import ADD, MOVE, RENAME, SET, FieldEdit, convert_scalar_type, correct_spelling
 from .levels import CEL, CONVERSION, DECODE, ERROR, IGNORE, POLICIES, SCHEMA, STRICT, WARN, WARNING
@@ -223,14 +223,14 @@ class _Run:
         if (find_node(schema, path[:-1]) or {}).get("type") == "array":  # a map in place of a list is a wrong type
             return
         if find_node(whole_schema(self.kind, self.version), path) is not None:
-            later = first_line(self.kind, self.version, path)
+            later = find_first_line(self.kind, self.version, path)
             text = f"is a field of operator {later}, not of {self.settings.line}{lost}"
             fix = f"remove the field, or use --line {later} if your operator is newer"
             self.findings.add(checks.UNKNOWN_FIELD, level, stage, path, text, fix)
             return
         if self._foreign(path, level, stage, lost):
             return
-        known = known_fields(schema, path)
+        known = list_known_fields(schema, path)
         text = f"is not a field of this kind{lost}{did_you_mean(str(path[-1]), known)}"
         edit = correct_spelling(self.manifest.data, path, known)
         fix = ""
@@ -349,7 +349,7 @@ class _Run:
             return
         for finding in judged:
             if finding.level is Level.NOT_EVALUATED:
-                flag = flag_for(finding.fact, self.settings.line)
+                flag = find_flag(finding.fact, self.settings.line)
                 self.findings.note(finding.rule.name, finding.rule.code, f"the fact {finding.fact} is not known", flag)
             else:
                 self.findings.add_policy(finding)

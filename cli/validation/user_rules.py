@@ -11,7 +11,7 @@ from ...api.shape import child
 from ...policies.facts import Facts
 from ...policies.review import DELETE
 from ...policies.rule import Level
-from ..facts.load import flag_for
+from ..facts.load import find_flag
 from ..userrules.load import UserRuleContext
 from .finding import Findings
 from .levels import ERROR, POLICIES, SCHEMA
@@ -23,7 +23,7 @@ def ask_user_rules(run_rules: UserRuleContext, write: Admission, findings: Findi
     for verdict in ask_all(run_rules, write, facts, groups):
         rule = verdict.policy.rule
         if verdict.level is Level.NOT_EVALUATED:
-            findings.note(rule.name, rule.code, verdict.text, flag_for(verdict.fact, facts.line) if verdict.fact else "")
+            findings.note(rule.name, rule.code, verdict.text, find_flag(verdict.fact, facts.line) if verdict.fact else "")
         elif verdict.is_error and invalid:
             findings.note(rule.name, rule.code, f"not evaluated until the schema errors are fixed: {verdict.text}", "")
         else:

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 from ...api.wording import shorten
 from .errors import InputError
 from .positions import Mark, Span, SpanTree
-from .scalars import Scalar, ScalarError, key_text
+from .scalars import Scalar, ScalarError, format_key
 
 # The deepest Dynamo field has about 20 levels. All code after this reader may therefore recurse.
 DEPTH: Final = 200
@@ -128,7 +128,7 @@ class Builder:
             frame.key = MERGE
             return
         try:
-            key = frame.key = key_text(value)
+            key = frame.key = format_key(value)
         except ScalarError as error:
             raise self.error(span.start, str(error)) from None
         first = (frame.fields or {}).get(key)

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import yaml
 
-from .load import Source, chunks
+from .load import Source, split_chunks
 
 # compiled only where a file has such a comment: start-up time counts
 _BLOCK: Final = r"(?:[!&]\S*[ \t]+)*[|>]"  # how a block of text begins, behind its tag and anchor
@@ -82,7 +82,7 @@ def _texts(text: str, wanted: list[int]) -> dict[int, list[tuple[int, int]]]:
 
 def _parts(text: str, wanted: list[int]) -> Iterator[tuple[str, int, list[int]]]:
     """The documents that have some of these lines, with their first line, and which of theirs those are; all count from 0, in order."""
-    for part, offset in chunks(text):
+    for part, offset in split_chunks(text):
         lines = Source("", part).lines
         end = offset + len(lines) - (not lines[-1])  # what follows the last line's end begins the next part
         here = [number - offset for number in wanted[bisect_left(wanted, offset) : bisect_left(wanted, end)]]

@@ -66,7 +66,7 @@ _SENTENCES: Final = (
 )
 
 
-def sentence(problem: str) -> str:
+def format_problem(problem: str) -> str:
     """Says a parser's complaint in our own words; complaints that we don't know are passed on."""
     for fragment, words in _SENTENCES:
         if fragment in problem:

@@ -9,7 +9,7 @@ import orjson
 from .build import Builder
 from .errors import InputError
 from .positions import Point
-from .scalars import INT64, Scalar, whole
+from .scalars import INT64, Scalar, normalize_double
 
 _TOKEN: Final = re.compile(
     r'(?P<punctuation>[{}\[\],:])|(?P<string>"(?:[^"\\\x00-\x1f]|\\.)*")|(?P<number>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)'
@@ -91,7 +91,7 @@ class _Reader:
             raise self.error(
                 token.start(), "a string may contain only known escapes and complete characters, not half of a surrogate pair"
             ) from None
-        return whole(float(value)) if isinstance(value, float) or (isinstance(value, int) and value not in INT64) else value
+        return normalize_double(float(value)) if isinstance(value, float) or (isinstance(value, int) and value not in INT64) else value
 
 
 def feed(text: str, builder: Builder) -> None:

@@ -11,9 +11,9 @@ from ...api.paths import Path
 from . import block_text
 from .build import Builder
 from .errors import InputError
-from .positions import Extent, Position, SpanTree, begin_of, deepest, path_at
+from .positions import Extent, Position, SpanTree, begin_of, find_deepest, find_path
 
-__all__ = ["Document", "InputError", "Position", "Source", "chunks", "load_documents", "read_text"]
+__all__ = ["Document", "InputError", "Position", "Source", "load_documents", "read_text", "split_chunks"]
 
 _MARKER: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 # what counts as the end of a line for YAML 1.1, so that our line numbers are the parser's
@@ -77,26 +77,26 @@ class Document:
     def position(self, path: Path) -> Position:
         """The position of the key of the deepest existing part of the path; for a list item, of its first token."""
         position = self._known.get(path) if not path else None
-        return position or begin_of(deepest(self._spans, path)[1], self._offset)
+        return position or begin_of(find_deepest(self._spans, path)[1], self._offset)
 
     def value_position(self, path: Path) -> Position:
         """The position of the value if the whole path exists and the value is on one line; else the same as `position`."""
         if (known := self._known.get(path)) is not None:
             return known
-        spans, span, whole = deepest(self._spans, path)
+        spans, span, whole = find_deepest(self._spans, path)
         start, end = spans.span
         written = spans.fields is None and spans.items is None and start.line == end.line and end.column > start.column
         return begin_of(spans.span if whole and written else span, self._offset)
 
     def extent(self, path: Path) -> Extent:
         """The key of the deepest existing part of the path with its value; the end of a block is where the text after it begins."""
-        spans, (start, _), _ = deepest(self._spans, path)
+        spans, (start, _), _ = find_deepest(self._spans, path)
         end, first = spans.span.end, self._offset + 1
         return Extent(start.line + first, start.column + 1, end.line + first, end.column + 1)
 
     def path_at(self, line: int, column: int) -> Path | None:
         """The path at a line and column of the file; None before the document begins."""
-        return path_at(self._spans, line - 1 - self._offset, column - 1)
+        return find_path(self._spans, line - 1 - self._offset, column - 1)
 
     def item(self, path: Path) -> Document:
         """The value at an existing path as a document of its own: an object inside a List."""
@@ -127,7 +127,7 @@ def read_text(source: Source) -> Iterator[Document | InputError]:
         wrong = InputError("must be Unicode text, found half of a surrogate pair", "", len(before), len(before[-1]) + 1)
         yield _placed(wrong, source)
         return
-    for chunk, offset in chunks(text):
+    for chunk, offset in split_chunks(text):
         if (quick := block_text.read(chunk)) is not None:
             yield Document(quick.data, source, chunk, offset, _known(quick, offset))
             continue
@@ -170,7 +170,7 @@ def feed(chunk: str, builder: Builder) -> bool:
     return False
 
 
-def chunks(text: str) -> Iterator[tuple[str, int]]:
+def split_chunks(text: str) -> Iterator[tuple[str, int]]:
     """Splits at the `---` lines, as kubectl does, so that a broken document leaves its neighbours readable; each with its line, from 0."""
     line, before = 0, ""
     for chunk in _pieces(text):

@@ -51,7 +51,7 @@ class SpanTree(NamedTuple):
     items: list[SpanTree] | None = None
 
 
-def path_at(root: SpanTree, line: int, column: int) -> Path | None:
+def find_path(root: SpanTree, line: int, column: int) -> Path | None:
     """The path at a position of a chunk, both numbers from 0; None before its first value. Costs the siblings along the path."""
     at, spans, path = (line, column), root, list[str | int]()
     if _begin(root.span) > at:
@@ -72,7 +72,7 @@ def _begin(span: Span) -> tuple[int, int]:
     return span.start.line, span.start.column
 
 
-def deepest(root: SpanTree, path: Path) -> tuple[SpanTree, Span, bool]:
+def find_deepest(root: SpanTree, path: Path) -> tuple[SpanTree, Span, bool]:
     """The deepest existing part of a path: its spans, its key's span (a list item's own), and whether it is the whole path."""
     spans, span = root, root.span
     for step in path:

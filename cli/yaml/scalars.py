@@ -59,11 +59,11 @@ def _number(text: str) -> Scalar:
     if _FLOAT.fullmatch(digits):
         value = float(digits)
         # beyond the range of a double it stays text, as the API machinery has it
-        return text if value in (float("inf"), float("-inf")) else whole(value)
+        return text if value in (float("inf"), float("-inf")) else normalize_double(value)
     return text
 
 
-def whole(value: float) -> int | float:
+def normalize_double(value: float) -> int | float:
     """Makes an integer of a whole double: the API machinery writes 1e3 as 1000 and reads that back as an integer."""
     return int(value) if value.is_integer() and int(value) in INT64 else value
 
@@ -99,7 +99,7 @@ def parse_tagged_scalar(tag: str, text: str) -> Scalar:
     return value
 
 
-def key_text(value: Scalar) -> str:
+def format_key(value: Scalar) -> str:
     """A key as the API machinery writes it: `yes: 1` has the key "true", `1.50: 1` the key "1.5". Raises: ScalarError for null."""
     if isinstance(value, str):
         return value

@@ -9,7 +9,7 @@ from yaml.reader import Reader
 from yaml.scanner import Scanner
 
 from .build import MERGE, Builder
-from .errors import InputError, sentence
+from .errors import InputError, format_problem
 from .positions import Point
 from .scalars import ScalarError, parse_plain_scalar, parse_tagged_scalar
 
@@ -73,12 +73,12 @@ def _readable(error: yaml.MarkedYAMLError, text: str, builder: Builder) -> Input
     mark = error.problem_mark or error.context_mark
     problem = f"{error.context or ''} {error.problem or ''}"
     if mark is None:
-        return InputError(sentence(problem))
+        return InputError(format_problem(problem))
     if text[mark.index : mark.index + 1] == "\t":
         problem = "found a tab"
     # a text that is never closed is best shown where it begins
     begins = error.context_mark if "quoted" in problem and error.context_mark else mark
-    return builder.error(begins, sentence(problem))
+    return builder.error(begins, format_problem(problem))
 
 
 def _unreadable_character(error: yaml.reader.ReaderError, text: str, builder: Builder) -> InputError:

@@ -13,7 +13,7 @@ from dynamo_webhooks.api.walk.default import default
 from dynamo_webhooks.api.walk.prune import prune
 from dynamo_webhooks.api.walk.validate import validate
 from dynamo_webhooks.cli.commands.convert.served import convert_as_served
-from dynamo_webhooks.cli.yaml.scalars import whole
+from dynamo_webhooks.cli.yaml.scalars import normalize_double
 from dynamo_webhooks.conversion.objects import target
 from tests.golden.corpus import cases
 from tests.laws.dice import Dice
@@ -80,7 +80,7 @@ def _read(value: Any) -> Any:
         return {name: _read(below) for name, below in value.items()}
     if type(value) is list:
         return [_read(item) for item in value]
-    return whole(value) if type(value) is float else value
+    return normalize_double(value) if type(value) is float else value
 
 
 def _objects(files: Iterable[tuple[str, str]]) -> Iterator[Any]:

@@ -9,7 +9,7 @@ import pytest
 
 from dynamo_webhooks.admission.judging import judge
 from dynamo_webhooks.api.paths import MISSING, Path, format_path, lookup
-from dynamo_webhooks.cli.validation.fixes import ADD, REMOVE, FieldEdit, fix_of
+from dynamo_webhooks.cli.validation.fixes import ADD, REMOVE, FieldEdit, find_fix
 from dynamo_webhooks.policies.finding import Finding
 from dynamo_webhooks.policies.rule import Level
 from tests.policies.example_runs import RULES, Shown, blocks, list_shown
@@ -79,7 +79,7 @@ def advise(example: Example, finding: Finding) -> Iterator[Advice]:
     """What a finding advises, as far as its words can be followed."""
     data, path = example.object, finding.path
     fix = finding.fix or finding.rule.fix
-    edit = fix_of(finding, data)
+    edit = find_fix(finding, data)
     if edit is not None:
         yield Advice("the automatic fix", [edit])
     if allowed := _LISTED.search(finding.text):

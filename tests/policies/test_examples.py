@@ -15,7 +15,7 @@ from dynamo_webhooks.policies.finding import Finding
 from dynamo_webhooks.policies.rule import Level, Rule
 from tests.policies.example_runs import DEFAULTS, blocks, list_shown
 from tests.policies.examples import Example, merged, parse
-from tools.manual.rules import other_version, twins
+from tools.manual.rules import list_twins, other_version
 
 
 def _reported(example: Example, findings: Iterable[Finding]) -> dict[int, set[str]]:
@@ -82,7 +82,7 @@ def test_examples_in_the_other_version_say_the_same_there(subtests: pytest.Subte
     seen = {"bad": 0, "good": 0, "default": 0}
     both = set()
     for rule in list_declared():
-        made = twins(rule)
+        made = list_twins(rule)
         for before, after in made if rule.is_default else ():
             with subtests.test(rule.name):
                 changed, wanted = (_twin(rule, text)[1].defaults().object for text in (before, after))

@@ -8,7 +8,7 @@ from typing import Final
 import grimp
 
 from dynamo_webhooks.admission.pipeline import Admission
-from tools.manual.markdown import table
+from tools.manual.markdown import format_table
 
 _PACKAGE: Final = "dynamo_webhooks"
 INSIDE: Final = ("cli", "reconciler")  # rooms whose folders are drawn, too
@@ -24,7 +24,7 @@ STAGES: Final = {
 }
 
 
-def imports(package: str = _PACKAGE) -> dict[str, set[str]]:
+def list_imports(package: str = _PACKAGE) -> dict[str, set[str]]:
     """The folders of a package that each of its folders imports when it runs; without a package the rooms."""
     graph = grimp.build_graph(_PACKAGE, exclude_type_checking_imports=True, cache_dir=None)
     rooms = [room for room in sorted(graph.find_children(package)) if graph.find_children(room)]
@@ -33,7 +33,7 @@ def imports(package: str = _PACKAGE) -> dict[str, set[str]]:
     return {room: graph.find_modules_directly_imported_by(room) & set(rooms) - {room} for room in rooms}
 
 
-def reduced(edges: dict[str, set[str]]) -> list[tuple[str, str]]:
+def reduce_edges(edges: dict[str, set[str]]) -> list[tuple[str, str]]:
     """The edges of an acyclic graph that don't follow from others."""
 
     def reached(start: str) -> set[str]:
@@ -53,17 +53,17 @@ def draw_pipeline() -> str:
     drawn = [f"{start} --> {names[0]}" for start in ("request([AdmissionReview])", "file([file])")]
     drawn += [f"{stage} --> {following}" for stage, following in pairwise([*names, "response([response or report])"])]
     rows = ((f"`{name}`", *STAGES[name]) for name in names)
-    return _mermaid("flowchart LR", drawn) + "\n" + table("method | effect | refused by | stage in findings", rows)
+    return _mermaid("flowchart LR", drawn) + "\n" + format_table("method | effect | refused by | stage in findings", rows)
 
 
 def draw_rooms() -> str:
     """The rooms, and the folders of some of them with the sentence of each."""
-    text = _mermaid("flowchart TD", [f"{_short(room)} --> {_short(other)}" for room, other in reduced(imports())])
+    text = _mermaid("flowchart TD", [f"{_short(room)} --> {_short(other)}" for room, other in reduce_edges(list_imports())])
     for room in INSIDE:
-        edges = imports(f"{_PACKAGE}.{room}")
+        edges = list_imports(f"{_PACKAGE}.{room}")
         rows = ((f"`{_short(folder)}`", str(import_module(folder).__doc__)) for folder in edges)
-        drawn = [f"{_short(folder, room)} --> {_short(other, room)}" for folder, other in reduced(edges)]
-        text += f"\n### The inside of `{room}`\n\n{_mermaid('flowchart TD', drawn)}\n{table('folder | contents', rows)}\n"
+        drawn = [f"{_short(folder, room)} --> {_short(other, room)}" for folder, other in reduce_edges(edges)]
+        text += f"\n### The inside of `{room}`\n\n{_mermaid('flowchart TD', drawn)}\n{format_table('folder | contents', rows)}\n"
     return text
 
 

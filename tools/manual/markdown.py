@@ -3,6 +3,6 @@
 from collections.abc import Iterable
 
 
-def table(heads: str, rows: Iterable[Iterable[str]]) -> str:
+def format_table(heads: str, rows: Iterable[Iterable[str]]) -> str:
     """A table; `heads` are the names of its columns with bars between them."""
     return "\n".join([f"| {heads} |", f"|{' --- |' * (heads.count('|') + 1)}", *(f"| {' | '.join(row)} |" for row in rows)])

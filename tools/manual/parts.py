@@ -36,14 +36,14 @@ from dynamo_webhooks.reconciler.metrics import meters as reconciler
 from dynamo_webhooks.webhooks.metrics import DECLARED
 from tools.manual import architecture
 from tools.manual.conversion_differences import HEALED, KEPT, SPELLED
-from tools.manual.markdown import table
+from tools.manual.markdown import format_table
 from tools.manual.rules import list_every_rule
 from tools.written import ROOT
 
 
 def fields() -> str:
     """A section for each converting kind."""
-    return "\n\n".join(f"## {kind.name}\n\n{table(f'{LEFT} | {RIGHT} | how', _field_rows(kind))}" for kind in KINDS.values())
+    return "\n\n".join(f"## {kind.name}\n\n{format_table(f'{LEFT} | {RIGHT} | how', _field_rows(kind))}" for kind in KINDS.values())
 
 
 def _field_rows(kind: Kind) -> Iterator[tuple[str, ...]]:
@@ -73,7 +73,7 @@ RECONCILER: Final = (*reconciler.DECLARED, *controller_runtime.DECLARED)
 
 def describe_metrics(metrics: Iterable[MetricSpec]) -> str:
     """Name, type, labels and meaning of each."""
-    return table("name | type | labels | meaning", map(_row, metrics))
+    return format_table("name | type | labels | meaning", map(_row, metrics))
 
 
 def _row(each: MetricSpec) -> Iterator[str]:
@@ -115,7 +115,7 @@ def parser_of(name: str) -> Parser:
 def _group(title: str, actions: list[argparse.Action]) -> str:
     rows = [(f"`{_spelled(action)}`", _effect(action)) for action in actions if "--help" not in action.option_strings]
     title = {"options": "", "positional arguments": "Arguments"}.get(title, title.capitalize())
-    return (f"### {title}\n\n" if title else "") + table(" | ", rows).replace("|  |  |", "| | |") if rows else ""
+    return (f"### {title}\n\n" if title else "") + format_table(" | ", rows).replace("|  |  |", "| | |") if rows else ""
 
 
 def _spelled(action: argparse.Action) -> str:
@@ -144,7 +144,9 @@ _SHORT: Final = {
 
 
 def _messages(who: str) -> str:
-    return table("message | meaning | what to do", ((f"`{entry.shown}`", entry.meaning, entry.remedy) for entry in load_tables()[who]))
+    return format_table(
+        "message | meaning | what to do", ((f"`{entry.shown}`", entry.meaning, entry.remedy) for entry in load_tables()[who])
+    )
 
 
 def _facts() -> Iterator[tuple[str, ...]]:
@@ -191,13 +193,13 @@ _WORDS: Final = {"x-kubernetes-preserve-unknown-fields": "free form", "maxLength
 def _fields(heads: str, rows: Callable[[str, Nodes, Nodes], Iterator[Row]]) -> str:
     """The rows of each step from a line to the next, behind the later line."""
     steps = ((newer, rows(kind.name, _nodes(kind.name, older), _nodes(kind.name, newer))) for kind in EVERY_KIND for older, newer in _STEPS)
-    return table(f"operator | {heads}", ((str(newer), *row) for newer, entries in steps for row in entries))
+    return format_table(f"operator | {heads}", ((str(newer), *row) for newer, entries in steps for row in entries))
 
 
 def _rules(heads: str, *, defaults: bool) -> str:
     only = [rule for rule in list_rules() if len(rule.lines) < len(Line) and rule.is_default is defaults]
     marks = ("", "yes")
-    return table(
+    return format_table(
         heads,
         ((f"[`{rule.name}`](rules/{rule.name}.md)", rule.title.rstrip("."), *(marks[rule.is_of(line)] for line in Line)) for rule in only),
     )
@@ -288,7 +290,7 @@ def _definition(kind: str) -> Iterator[Row]:
 
 
 def _rows(heads: str, make: Callable[[], Iterable[Iterable[str]]]) -> Callable[[], str]:
-    return lambda: table(heads, make())
+    return lambda: format_table(heads, make())
 
 
 def _inputs() -> Iterator[tuple[str, ...]]:
@@ -315,7 +317,9 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "fields": fields,
     "added fields": lambda: _fields("kind | field | value", _added),
     "constraints": lambda: _fields("kind | field | before | since", _changed),
-    "definitions": lambda: table("operator | kind | what | before | since", (row for kind in EVERY_KIND for row in _definition(kind.name))),
+    "definitions": lambda: format_table(
+        "operator | kind | what | before | since", (row for kind in EVERY_KIND for row in _definition(kind.name))
+    ),
     "defaults by line": lambda: _rules(f"default | effect | {_LINES}", defaults=True),
     "rules by line": lambda: _rules(f"rule | it refuses | {_LINES}", defaults=False),
     "rules": list_every_rule,

@@ -24,7 +24,7 @@ from dynamo_webhooks.policies.rule import Rule
 from dynamo_webhooks.policies.rule_sections import format_diff
 from tests.policies.examples import Example, parse
 from tools.manual.console import PageError, terminal
-from tools.manual.markdown import table
+from tools.manual.markdown import format_table
 
 Object: TypeAlias = dict[str, Any]
 
@@ -111,23 +111,23 @@ def list_every_rule() -> str:
     for rule in list_all():
         looks = "<br>".join(f"{kind} `{where or '.'}`" for kind, where in rule.where.items())
         name = f"[`{rule.name}`](rules/{rule.name}.md)"
-        cells = [rule.code, name, rule.title.rstrip("."), level_of(rule), " ".join(rule.operations), looks, " ".join(rule.needs)]
-        rows.append([*cells, span_of(rule), "differs" if rule.difference else ""])
-    return table("code | name | title | level | operations | looks at | facts | operator | 1.2", [*rows, _FAULT])
+        cells = [rule.code, name, rule.title.rstrip("."), format_level(rule), " ".join(rule.operations), looks, " ".join(rule.needs)]
+        rows.append([*cells, format_span(rule), "differs" if rule.difference else ""])
+    return format_table("code | name | title | level | operations | looks at | facts | operator | 1.2", [*rows, _FAULT])
 
 
-def span_of(rule: Rule) -> str:
+def format_span(rule: Rule) -> str:
     """Which operator releases have a rule; empty for all."""
     first, last = rule.lines[0], rule.lines[-1]
     return "" if len(rule.lines) == len(Line) else f"since {first}" if first != OLDEST else f"up to {last}"
 
 
-def level_of(rule: Rule) -> str:
+def format_level(rule: Rule) -> str:
     """What the index calls a rule: its level, or a default."""
     return "default" if rule.is_default else rule.level.value
 
 
-def rule_pages() -> dict[str, str]:
+def make_rule_pages() -> dict[str, str]:
     """Every page by its file below docs/."""
     return {f"rules/{name}.md": _page(name) for name in list_names()}
 
@@ -201,7 +201,7 @@ def _examples(rule: Rule) -> Iterator[str]:
     """The examples in both versions, v1beta1 first; of a kind with one version as they are."""
     if rule.is_check:
         return
-    written, other, twin = rule.kinds[0].partition("/")[2], other_version(rule), twins(rule)
+    written, other, twin = rule.kinds[0].partition("/")[2], other_version(rule), list_twins(rule)
     yield f"## Example\n\n{_OBJECTS if rule.is_default else _DIFF}"
     if other is None:
         yield from _fenced(rule, rule.examples)
@@ -243,15 +243,15 @@ def other_version(rule: Rule) -> str | None:
     return BY_NAME[name].other(written) or None if name in KINDS else None
 
 
-def twins(rule: Rule) -> list[tuple[str, str]]:
+def list_twins(rule: Rule) -> list[tuple[str, str]]:
     """The examples of the rule in the other version, as far as a server says the same of them there; none without a mistake there."""
     if rule.is_default:
-        return [pair for example in rule.examples if (pair := defaulted(rule, *example))]
-    pairs = [(converted(rule, bad), converted(rule, good)) for bad, good in rule.examples]
+        return [pair for example in rule.examples if (pair := convert_default(rule, *example))]
+    pairs = [(convert_block(rule, bad), convert_block(rule, good)) for bad, good in rule.examples]
     return [pair for pair in pairs if any(pair)] if any(bad for bad, _ in pairs) else []
 
 
-def converted(rule: Rule, block: str) -> str:
+def convert_block(rule: Rule, block: str) -> str:
     """One side of an example in the other version; "" where the server doesn't say the same of it there, or there is no other version."""
     if not block:
         return ""
@@ -265,7 +265,7 @@ def converted(rule: Rule, block: str) -> str:
     return _block(block, twin, rule.name, reported)
 
 
-def defaulted(rule: Rule, before: str, after: str) -> tuple[str, str] | None:
+def convert_default(rule: Rule, before: str, after: str) -> tuple[str, str] | None:
     """A Before and an After block in the other version; None where our defaults don't lead from one to the other there."""
     first = _twin(parse(before, rule.kinds[0], rule.name))
     second = _twin(parse(after, rule.kinds[0], rule.name))

@@ -5,7 +5,7 @@ from typing import Final
 
 import yaml
 
-from tools.manual.markdown import table
+from tools.manual.markdown import format_table
 from tools.written import ROOT
 
 CHART: Final = ROOT / "manifests" / "chart"
@@ -33,7 +33,7 @@ def page() -> str:
     text = (CHART / "values.yaml").read_text(encoding="utf-8")
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     assert isinstance(root, yaml.MappingNode)  # noqa: S101 - the chart's own file
-    return _HEAD + table("value | default | meaning", _rows(root, text.splitlines(), ())) + "\n"
+    return _HEAD + format_table("value | default | meaning", _rows(root, text.splitlines(), ())) + "\n"
 
 
 def _rows(node: yaml.MappingNode, lines: list[str], above: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:

@@ -19,28 +19,28 @@ def main() -> int:
     """Runs the command; 2 where this interpreter is not one of those that it holds modules for."""
     archive = os.path.abspath(sys.argv[0])
     if sys.version_info < (3, 11):
-        return refused(f"Python must be 3.11 or newer, got {sys.version.split()[0]}; start it with a newer one, such as python3.13")
+        return refuse(f"Python must be 3.11 or newer, got {sys.version.split()[0]}; start it with a newer one, such as python3.13")
     suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
     digest = zipimport.zipimporter(archive).get_data("digest").decode()
     try:
-        folder = unpacked(archive, suffix, "pyz-" + digest + "-" + suffix.split(".")[1])
+        folder = unpack(archive, suffix, "pyz-" + digest + "-" + suffix.split(".")[1])
     except OSError as error:
-        return refused(f"a cache or temporary folder must be writable, got {error}; set XDG_CACHE_HOME or TMPDIR")
+        return refuse(f"a cache or temporary folder must be writable, got {error}; set XDG_CACHE_HOME or TMPDIR")
     if not folder:
-        return refused(f"the interpreter must be {WANTED}, got one whose modules are named *{suffix}; {INSTALL}")
+        return refuse(f"the interpreter must be {WANTED}, got one whose modules are named *{suffix}; {INSTALL}")
     sys.path[:] = [folder] + [path for path in sys.path if os.path.abspath(path) != archive]
     from dynamo_webhooks.cli.main import main as command
 
     return command()
 
 
-def refused(why: str) -> int:
+def refuse(why: str) -> int:
     """Says why nothing runs."""
     sys.stderr.write(f"dynamo-webhooks.pyz: {why}\n")
     return 2
 
 
-def unpacked(archive: str, suffix: str, name: str) -> str:
+def unpack(archive: str, suffix: str, name: str) -> str:
     """The folder of the application, made where it is not there; empty where it has no modules of that suffix. Raises: OSError."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     place = os.path.join(cache, "dynamo-webhooks", name)
@@ -50,10 +50,10 @@ def unpacked(archive: str, suffix: str, name: str) -> str:
 
     with zipfile.ZipFile(archive) as outer, outer.open("application.zip") as opened, zipfile.ZipFile(opened) as inner:
         names = [each for each in inner.namelist() if not each.endswith(".so") or each.endswith(suffix)]
-        return kept(inner, names, place) if any(each.endswith(suffix) for each in names) else ""
+        return unpack_to_cache(inner, names, place) if any(each.endswith(suffix) for each in names) else ""
 
 
-def kept(inner: "zipfile.ZipFile", names: "list[str]", place: str) -> str:
+def unpack_to_cache(inner: "zipfile.ZipFile", names: "list[str]", place: str) -> str:
     """Unpacks into the cache, or into a temporary folder where the cache can't be written or holds a stranger's folder."""
     import tempfile
 
@@ -61,14 +61,14 @@ def kept(inner: "zipfile.ZipFile", names: "list[str]", place: str) -> str:
         os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
         fresh = tempfile.mkdtemp(dir=os.path.dirname(place))  # its mode is 0700
     except OSError:
-        return extracted(inner, names, passing())
+        return extract(inner, names, make_temporary_folder())
     try:
-        os.rename(extracted(inner, names, fresh), place)
+        os.rename(extract(inner, names, fresh), place)
     except OSError:  # another process was faster, the path is taken, or the disk is full
         import shutil
 
         shutil.rmtree(fresh, ignore_errors=True)
-        return place if is_ours(place) else extracted(inner, names, passing())
+        return place if is_ours(place) else extract(inner, names, make_temporary_folder())
     return place
 
 
@@ -81,7 +81,7 @@ def is_ours(place: str) -> bool:
     return stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid() and not about.st_mode & 0o077
 
 
-def passing() -> str:
+def make_temporary_folder() -> str:
     """A temporary folder that is removed when the process ends."""
     import atexit
     import shutil
@@ -92,7 +92,7 @@ def passing() -> str:
     return folder
 
 
-def extracted(inner: "zipfile.ZipFile", names: "list[str]", folder: str) -> str:
+def extract(inner: "zipfile.ZipFile", names: "list[str]", folder: str) -> str:
     """The folder, after the named files were written into it. Raises: OSError."""
     inner.extractall(folder, names)
     return folder

@@ -21,15 +21,15 @@ from dynamo_webhooks.cli.console.program import COMMANDS
 from dynamo_webhooks.cli.project.keys import KEYS
 from dynamo_webhooks.policies.catalogue import list_all, list_declared
 from dynamo_webhooks.policies.rule import Rule
-from tools.manual.markdown import table
-from tools.manual.rules import level_of, span_of
+from tools.manual.markdown import format_table
+from tools.manual.rules import format_level, format_span
 from tools.written import ROOT, update
 
 _HEADS: Final = ("code", "rule", "title", "level", "line", "1.2")
 _NONE: Final = "none"  # of rules that look at no field, or need no fact
 
 
-def filtered_index() -> str:
+def format_index() -> str:
     """The filters, and a row for each rule, default and check."""
     rows = [(rule, _facets(rule)) for rule in list_all()]
     names = list(rows[0][1])
@@ -47,7 +47,7 @@ def _facets(rule: Rule) -> dict[str, list[str]]:
     return {
         "kind": [kind for kind, _, _ in kinds] or [_NONE],
         "version": [version for _, _, version in kinds] or [_NONE],
-        "level": [level_of(rule)],
+        "level": [format_level(rule)],
         "operation": rule.operations or [_NONE],
         "facts": list(rule.needs) or [_NONE],
         "since": [str(rule.lines[0])],
@@ -68,7 +68,7 @@ def _row(rule: Rule, facets: dict[str, list[str]]) -> str:
     data = " ".join(f'data-{name}="{" ".join(dict.fromkeys(values))}"' for name, values in facets.items())
     link = f'<a href="{rule.name}/"><code>{rule.name}</code></a>'
     differs = "differs" if rule.difference else ""
-    cells = (rule.code, link, escape(rule.title.rstrip(".")), facets["level"][0], span_of(rule), differs)
+    cells = (rule.code, link, escape(rule.title.rstrip(".")), facets["level"][0], format_span(rule), differs)
     return f'<tr data-rule="{rule.name}" {data}>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 
 
@@ -80,18 +80,18 @@ _CODE: Final = re.compile(r"`[^`]*`|<")
 _RULE: Final = re.compile(r"^- `([a-z0-9-]+)`(?= \(DYN)", re.MULTILINE)
 
 
-def field_pages() -> dict[str, str]:
+def make_field_pages() -> dict[str, str]:
     """The pages by file: one for each version of a kind, one for the project file."""
     kinds = {f"fields/{kind.lower()}-{version}.md": _page(kind, version) for kind, version in list_kind_versions()}
     return {**kinds, f"{_PROJECT_FILE}.md": _project_file()}
 
 
-def address(path: Steps) -> str:
+def make_anchor(path: Steps) -> str:
     """The anchor of a field on the page of its kind: its path, without wildcards."""
     return ".".join(step for step in path if step != WILD)
 
 
-def own_fields(kind: str, version: str) -> Iterator[Steps]:
+def list_own_fields(kind: str, version: str) -> Iterator[Steps]:
     """The fields that this API declares, in the order of the schema; below a field of one of Kubernetes' types are none."""
     yield from _below(whole_schema(kind, version), ())
 
@@ -107,7 +107,7 @@ def _below(node: Node, path: Steps) -> Iterator[Steps]:
 
 @cache
 def _addresses(kind: str, version: str) -> frozenset[str]:
-    return frozenset(address(path) for path in own_fields(kind, version))
+    return frozenset(make_anchor(path) for path in list_own_fields(kind, version))
 
 
 def _page(kind: str, version: str) -> str:
@@ -115,7 +115,7 @@ def _page(kind: str, version: str) -> str:
         "This page lists all fields of the kind: type, meaning, default, allowed values by operator release, the field of the other "
         "version, and the rules that are nearest to it. `kubectl explain` shows the fields of Kubernetes' own types below them."
     )
-    sections = (_section(kind, version, path) for path in own_fields(kind, version))
+    sections = (_section(kind, version, path) for path in list_own_fields(kind, version))
     return "\n\n".join(["---\nhide: [toc]\n---", f"# {kind} {version}", intro, *sections]) + "\n"
 
 
@@ -127,18 +127,18 @@ def _section(kind: str, version: str, path: Steps) -> str:
     text = _CODE.sub(lambda match: match[0] if match[0] != "<" else "&lt;", text)
     other = location["other"]
     # else the other field is within one of Kubernetes' types
-    if other and (there := address(tuple(other["path"].split(".")))) in _addresses(kind, other["version"]):
+    if other and (there := make_anchor(tuple(other["path"].split(".")))) in _addresses(kind, other["version"]):
         beside = f"In {other['version']}: "
         link = f"[`{other['path']}`]({kind.lower()}-{other['version']}.md#{there})"
         text = text.replace(f"{beside}`{other['path']}`", beside + link)
-    return f"### `{'.'.join(path)}` {{ #{address(path)} }}\n\n{text}"
+    return f"### `{'.'.join(path)}` {{ #{make_anchor(path)} }}\n\n{text}"
 
 
 def _project_file() -> str:
     rows = [(key.name, key.means, key.flag) for key in KEYS]
     cells = ((f'<span id="{name}">`{name}`</span>', means, f"`{flag}`" if flag else "") for name, means, flag in rows)
     intro = "This page lists the keys of `.dynamo-webhooks.yaml`; [how to use it](../ci.md#a-project-file)."
-    return f"# Project file\n\n{intro}\n\n{table('key | meaning | flag that wins', cells)}\n"
+    return f"# Project file\n\n{intro}\n\n{format_table('key | meaning | flag that wins', cells)}\n"
 
 
 THEME: Final = Path(__file__).with_name("theme")
@@ -155,20 +155,20 @@ _OUTER: Final = re.compile(r"\]\(([A-Z]+(?:\.md)?)\b")  # of the README, to a fi
 _GROUP: Final = re.compile(r"^\*\*For (.+)\*\*$")
 
 
-def site_files(*, playground: bool) -> dict[str, bytes]:
+def make_site_files(*, playground: bool) -> dict[str, bytes]:
     """Every file by its name: pages and what they show below `pages/`, the settings beside it."""
     sources = _sources()
     texts = {name: data.decode() for name, data in sources.items() if name.endswith(".md")}
-    texts |= {"README.md": _home(texts["README.md"]), **field_pages()}
+    texts |= {"README.md": _home(texts["README.md"]), **make_field_pages()}
     pages = {name: _for_site(name, text, texts.keys()).encode() for name, text in texts.items()}
     theme = {file.name: file.read_bytes() for file in sorted(THEME.iterdir())}
     settings = {
         "INHERIT": f"{_BESIDE}/{SETTINGS}",
         "hooks": [f"{_BESIDE}/hooks.py"],
         "theme": {"custom_dir": f"{_BESIDE}/overrides"},
-        "nav": navigation(texts, playground=playground),
+        "nav": make_navigation(texts, playground=playground),
     }
-    texts_of_rules = {"messages.json": json.dumps(answers(), separators=(",", ":")).encode()}
+    texts_of_rules = {"messages.json": json.dumps(make_answers(), separators=(",", ":")).encode()}
     files = {f"pages/{name}": data for name, data in {**sources, **pages, **theme, **texts_of_rules}.items()}
     return {**files, SETTINGS: json.dumps(settings, indent=1).encode()}
 
@@ -185,7 +185,7 @@ def _sources() -> dict[str, bytes]:
     return {name: file.read_bytes() for name, file in {**files, **{name: ROOT / name for name in TOP}}.items()}
 
 
-def navigation(texts: dict[str, str], *, playground: bool) -> list[Any]:
+def make_navigation(texts: dict[str, str], *, playground: bool) -> list[Any]:
     """The pages that docs/README.md lists, in its groups, and those that only the site has."""
     groups: dict[str, list[Any]] = {}
     group, seen = "", {"README.md"}
@@ -214,7 +214,7 @@ def _title(text: str) -> str:
 def _for_site(name: str, text: str, known: Collection[str]) -> str:
     """A page as the site shows it: links within the site, and an address for each thing that it lists."""
     if name == "rules.md":
-        text = _RULES.sub(lambda _: filtered_index(), text)
+        text = _RULES.sub(lambda _: format_index(), text)
     elif name.startswith("rules/"):
         text = "\n\n".join([text.rstrip(), *_messages(name.removeprefix("rules/").removesuffix(".md"))]) + "\n"
     elif name == "refusals.md":
@@ -244,7 +244,7 @@ def _linked(name: str, text: str, known: Collection[str]) -> str:
 
 
 @cache
-def messages() -> dict[str, list[str]]:
+def list_messages() -> dict[str, list[str]]:
     """The constant texts of each rule's messages, by which the search finds the rule of a pasted one."""
     unknown = "couldn't be evaluated: the fact {} is not known"
     return {
@@ -255,10 +255,10 @@ def messages() -> dict[str, list[str]]:
     }
 
 
-def answers() -> dict[str, Any]:
+def make_answers() -> dict[str, Any]:
     """What the search answers pasted and typed texts from: messages of rules, of the Go operator and of the API server, and flags."""
     return {
-        "rules": messages(),
+        "rules": list_messages(),
         "operator": [
             [rule.name, [kind.partition("/")[0] for kind in rule.kinds], pieces]
             for rule, sentences in load_operator_messages().items()
@@ -266,7 +266,7 @@ def answers() -> dict[str, Any]:
         ],
         "known": [[entry.name, entry.shown, entry.rule.name if entry.rule else "", _for_script(entry.pattern)] for entry in list_known()],
         "transport": len(load_tables()["transport"]),  # those come first
-        "flags": flags(),
+        "flags": list_flags(),
     }
 
 
@@ -280,7 +280,7 @@ def _for_script(pattern: str) -> str:
     return pattern.replace(r"\A", "^").replace(")*+", ")*")
 
 
-def flags() -> dict[str, list[str]]:
+def list_flags() -> dict[str, list[str]]:
     """The flags of all commands, and the commands that have each."""
     commands: dict[str, list[str]] = {}
     for name in COMMANDS:
@@ -293,7 +293,7 @@ def flags() -> dict[str, list[str]]:
 
 def _messages(rule: str) -> Iterator[str]:
     """What a rule says, for people who search for a message; values are left out."""
-    texts = messages().get(rule)
+    texts = list_messages().get(rule)
     if texts:
         yield "## Messages"
         yield f"A refusal of this rule ends in `[{rule}]` and has some of these words:"
@@ -309,7 +309,7 @@ def _messages(rule: str) -> Iterator[str]:
 def main(arguments: list[str]) -> None:
     """Writes the files into build/site-source, and removes those of an earlier run."""
     folder = ROOT / "build" / "site-source"
-    files = {folder / name: data for name, data in site_files(playground="--playground" in arguments).items()}
+    files = {folder / name: data for name, data in make_site_files(playground="--playground" in arguments).items()}
     update(files, [], (file for file in folder.rglob("*") if file.is_file()))
 
 

@@ -64,12 +64,12 @@ def _about(options: Options, config: str | Source | None = None) -> Installation
 
 async def choose_installation(options: Options, cluster: Cluster) -> Installation:
     """The installation that is worked on: that of --config, else of the configuration in the cluster. Raises: UsageError, ApiError."""
-    from ...installation.names import CONFIG, configuration_in
+    from ...installation.names import CONFIG, read_configuration
 
     about = _about(options)
     if options.config is not None:
         return about
-    source, wrong = await configuration_in(cluster, about.profile.namespace)
+    source, wrong = await read_configuration(cluster, about.profile.namespace)
     if wrong:
         write_stderr(f"the default configuration is used: the ConfigMap {about.profile.namespace}/{CONFIG} can't be read: {wrong}")
     return replace(_about(options, source), trust_file="") if source else about  # that file is in a pod

@@ -8,7 +8,7 @@ from ...console import flags
 from ...console.exits import UsageError, refuse
 from ...files.find import read_file_list
 from ...files.read import STDIN
-from ...project.apply import input_files
+from ...project.apply import find_input_files
 from ...validation.levels import STRICT, WARN
 from ...yaml.errors import InputError
 
@@ -57,7 +57,7 @@ def gather_inputs(options: Options) -> CheckInputs:
     paths = [*options.paths, *(read_file_list(options.files_from) if options.files_from else [])]
     _read_once(options, paths)
     by_hand = () if options.allow_empty else options.paths
-    files: list[str | Source | InputError] = [*input_files(options.project, paths, options.exclude, by_hand)]
+    files: list[str | Source | InputError] = [*find_input_files(options.project, paths, options.exclude, by_hand)]
     files += _rendered(options)
     old = _old(options, files)
     if not options.cluster:
@@ -81,10 +81,10 @@ def _rendered(options: Options) -> Iterator[Source | InputError]:
     if not options.kustomize:
         return
     from ...console.output import write_stderr
-    from ...files.programs import kustomization_command, render_kustomization
+    from ...files.programs import find_kustomization_command, render_kustomization
 
     for folder in dict.fromkeys(options.kustomize):
-        words = kustomization_command(folder)
+        words = find_kustomization_command(folder)
         rendered = render_kustomization(folder, words)
         if not options.quiet and not isinstance(rendered, InputError):
             write_stderr(f"{rendered.name}: lines are those that `{' '.join(words)}` prints")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ....api.wording import count_of, escape_unprintable
 from ...console.exits import OK, REFUSED, worst_code
 from ...console.output import write_document, write_stderr, write_stdout
-from ...facts.load import facts_of_line
+from ...facts.load import fill_line
 from ...project import keys
 from ...project.apply import apply_project, load_own_rules
 from ...project.facts import read_project_facts
@@ -97,7 +97,7 @@ def judge(plan: CheckPlan, mends: Sequence[FixedFile] = (), upgraded: Line | Non
     """The result with files as they would be mended, or as they are now; on an operator that was `upgraded`, if so."""
     options, inputs, settings = plan.options, plan.inputs, plan.settings
     if upgraded is not None:
-        settings = settings._replace(facts=facts_of_line(settings.facts, upgraded), before=settings.line)
+        settings = settings._replace(facts=fill_line(settings.facts, upgraded), before=settings.line)
     running = CheckRun(settings, plan.choice, options.op, inputs.old, answering=options.answer, lenient=options.allow_empty)
     mended = {mend.source.name: Source(mend.source.name, mend.text) for mend in mends}
     files = [mended.get(file, file) if isinstance(file, str) else file for file in inputs.files]

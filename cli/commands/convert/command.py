@@ -17,7 +17,7 @@ from ...files.budget import limit_cpu
 from ...files.read import STDIN, load_text
 from ...files.write import write_if_unchanged
 from ...legacy.recognise import recognise
-from ...project.apply import apply_project, input_files
+from ...project.apply import apply_project, find_input_files
 from ...project.options import ProjectOptions
 from ...rewrite.emit import emit_json, emit_yaml
 from ...yaml.errors import InputError
@@ -69,7 +69,7 @@ def run(options: Options) -> int:
 
 def _convert(options: Options, to: str) -> int:
     codes, done, changed, some, line = [OK], [], 0, False, options.line or DEFAULT_LINE
-    files = input_files(options.project, options.paths, options.exclude, () if options.allow_empty else options.paths)
+    files = find_input_files(options.project, options.paths, options.exclude, () if options.allow_empty else options.paths)
     builds = cache(lambda: _builds(files))
     how = {"verify": options.verify, "builds": builds, "lenient": options.allow_empty}
     for file in files:

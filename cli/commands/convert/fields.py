@@ -41,7 +41,7 @@ def trace_modernised(notes: Iterable[FieldNote]) -> Origin:
     return lambda path: moved.get(path, path)
 
 
-def behind(after: Origin, before: Origin) -> Origin:
+def chain_origins(after: Origin, before: Origin) -> Origin:
     """Two changes, one after the other."""
 
     def origin(path: Path) -> Path | None:

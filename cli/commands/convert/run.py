@@ -17,7 +17,7 @@ from ....policies.review import CREATE, Fields
 from ...files.read import STDIN
 from ...legacy.modernise import modernise
 from ...legacy.recognise import recognise
-from ...objects.forms import with_schema_defaults
+from ...objects.forms import apply_schema_defaults
 from ...objects.manifest import find_manifests
 from ...objects.text_edits import ObjectOrigins
 from ...rewrite.align import Origin
@@ -27,7 +27,7 @@ from ...validation.levels import ERROR
 from ...validation.pipeline import ValidationSettings, check_object
 from ...yaml.errors import ForeignInputError
 from ...yaml.load import Document, InputError, Piece, Source, read_text, split_documents
-from .fields import behind, describe_remainder, trace_converted, trace_modernised
+from .fields import chain_origins, describe_remainder, trace_converted, trace_modernised
 from .served import add_checkpoint_switches, convert_as_served, find_adapters_off, leave_out_marks, leave_out_types
 
 _DEEPEST_LIST: Final = 5
@@ -197,7 +197,7 @@ class _Document:
         if "metadata" not in data and not new.get("metadata"):
             new = {key: value for key, value in new.items() if key != "metadata"}  # which conversion makes present
         origin = trace_converted(KINDS[data["kind"]], data, new)
-        self.moves.add(self.index, path, behind(origin, before) if before else origin)
+        self.moves.add(self.index, path, chain_origins(origin, before) if before else origin)
         self.file.converted += 1
         self._tell(where, new, done.damaged)
         for place in find_adapters_off(data, wanted):
@@ -241,7 +241,7 @@ def _called(data: dict[str, Any]) -> str:
 def _same(home: dict[str, Any], data: dict[str, Any], line: Line) -> bool:
     """Deep equality, schema defaults apart; metadata, which conversion makes present, may have been absent."""
     known = {**data, "metadata": data.get("metadata") or {}}
-    return home in (data, known) or with_schema_defaults(home, line) == with_schema_defaults(known, line)
+    return home in (data, known) or apply_schema_defaults(home, line) == apply_schema_defaults(known, line)
 
 
 def convert_accepted(name: str, text: str, version: str, *, line: Line, **how: Any) -> tuple[ConvertedText, list[str]]:

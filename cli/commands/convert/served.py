@@ -18,7 +18,7 @@ from ....conversion.lens.protocol import ConversionError
 from ....conversion.objects import Target, convert_object, target
 from ....conversion.remainder import reserved_keys
 from ....conversion.request import REQUEST, SECTIONS
-from ...objects.forms import with_schema_defaults
+from ...objects.forms import apply_schema_defaults
 from .fields import list_marks
 
 Object = dict[str, Any]
@@ -136,7 +136,7 @@ def _without_marks(obj: Object, back: Target) -> Object:
 
 def _stored(obj: Object, line: Line) -> Object:
     """The object as an API server has stored it."""
-    stored = with_schema_defaults(obj, line)
+    stored = apply_schema_defaults(obj, line)
     if type(metadata := stored.get("metadata")) is dict:
         stored["metadata"] = {"uid": "-", **metadata}
     return stored

@@ -14,13 +14,13 @@ from ...console.escaping import encode_json
 from ...console.exits import BUG, NO_OBJECT, NOT_EVALUATED, NOTHING_FOUND, OK, REFUSED, UNREADABLE, refuse, worst_code
 from ...console.options import option, repeatable, switch
 from ...console.output import write_document, write_stderr, write_stdout
-from ...facts.load import flag_for
+from ...facts.load import find_flag
 from ...files.budget import limit_cpu
 from ...files.read import load_text
 from ...files.write import write_if_unchanged
 from ...objects.forms import SimulatedServer
 from ...objects.stored import load_stored
-from ...project.apply import apply_project, input_files
+from ...project.apply import apply_project, find_input_files
 from ...project.facts import read_project_facts
 from ...project.options import ProjectOptions
 from ...rewrite.emit import emit_json, emit_yaml
@@ -74,7 +74,7 @@ def run(options: Options) -> int:
     old = load_stored(options.old) if options.old and options.op != "create" else None
     facts = read_project_facts(options.facts, options.project)
     request = DefaultsRequest(SimulatedServer(facts), options.op, old)
-    files = input_files(options.project, options.paths, options.exclude, () if options.allow_empty else options.paths)
+    files = find_input_files(options.project, options.paths, options.exclude, () if options.allow_empty else options.paths)
     outcomes = [_read(file, request) for file in files]
     code = _code(options, outcomes)
     if options.output == "json":
@@ -132,7 +132,7 @@ def _idle(outcomes: Sequence[DefaultedText], line: Line) -> Iterator[str]:
     """A sentence for each default that could not be asked: why, for how many objects, and what helps."""
     counts = Counter((finding.rule.name, finding.fact, finding.text) for obj in _objects(outcomes) for finding in obj.idle)
     for (rule, fact, text), count in sorted(counts.items()):
-        reason = f"the fact {fact} is not known; {flag_for(fact, line)} would supply it" if fact else text
+        reason = f"the fact {fact} is not known; {find_flag(fact, line)} would supply it" if fact else text
         yield f"{rule} is not evaluated for {count_of(count, 'object')}: {reason}"
 
 

@@ -17,7 +17,7 @@ from ....conversion.remainder import ASIDE, reserved_keys
 from ....conversion.translate import translate_path
 from ....policies.annotations import ORIGIN_VERSION, WORKLOAD_PROVIDER
 from ....policies.review import Fields
-from ...objects.forms import in_version
+from ...objects.forms import read_in_version
 from .secrets import is_secret_flag, is_secret_variable
 
 ADDED: Final = "added"
@@ -179,11 +179,11 @@ def find_differences(old: Fields, new: Fields, kind: str, version: str, line: Li
 
     What differs in one version and is the same field with the same value in the other is a matter of spelling.
     """
-    here = _VersionView(kind, version, (in_version(old, version, line), in_version(new, version, line)))
+    here = _VersionView(kind, version, (read_in_version(old, version, line), read_in_version(new, version, line)))
     other = other_version(kind, version)
     if not other:
         return here.differences()
-    there = _VersionView(kind, other, (in_version(old, other, line), in_version(new, other, line)))
+    there = _VersionView(kind, other, (read_in_version(old, other, line), read_in_version(new, other, line)))
     differences = [_weighed(difference, here.values_in(difference.change.path, there)) for difference in here.differences()]
     rest = [(difference, there.values_in(difference.change.path, here)) for difference in there.differences()]
     differences += [difference for difference, seen in rest if all(value is _NO_FIELD for value in seen)]

@@ -15,7 +15,7 @@ from ...files.budget import limit_cpu
 from ...files.documents import read_documents
 from ...files.find import find_files, is_excluded
 from ...files.revision import GitTrees, list_below
-from ...objects.forms import FormError, SimulatedServer, complete, in_version
+from ...objects.forms import FormError, SimulatedServer, complete, read_in_version
 from ...objects.manifest import Identity, Manifest, find_manifests, set_namespace
 from ...objects.pairs import FileValue, pair_up
 from ...objects.stored import StoredInFiles, StoredObject, apply_to, format_location, is_live, store_as
@@ -198,11 +198,11 @@ def compare_pair(pair: ObjectPair, request: DiffRequest) -> ObjectComparison:
     try:
         with limit_cpu(find_source(pair)):
             # the namespace that only one side names is the same one: it decided the match
-            held = in_version(complete(new, request.server, None), old.version, line) if drifted else None
+            held = read_in_version(complete(new, request.server, None), old.version, line) if drifted else None
             before = _placed(complete(old, request.server, held), pair)
             if applied:
                 new.document.data = _applied(old, new, line)
-            after = _placed(complete(new, request.server, in_version(before, new.version, line)), pair)
+            after = _placed(complete(new, request.server, read_in_version(before, new.version, line)), pair)
             differences = find_differences(before, after, kind, version, line)
             real = [difference for difference in differences if not difference.change.spelling]
             spelt = [difference for difference in differences if difference.change.spelling]

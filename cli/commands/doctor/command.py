@@ -80,9 +80,9 @@ async def _installed(cluster: Cluster, namespace: str, config: str | None, *, le
     from ...installation import names
 
     if config is not None:
-        (place, wrong), what = names.by_file(config, namespace, lenient=lenient), config
+        (place, wrong), what = names.load_installation(config, namespace, lenient=lenient), config
     else:
-        place, wrong = await names.in_cluster(cluster, namespace, lenient=lenient)
+        place, wrong = await names.find_installation(cluster, namespace, lenient=lenient)
         what = f"ConfigMap {place.profile.namespace}/{names.CONFIG}"
     return place, [warning("configuration", what, wrong)] if wrong else []
 

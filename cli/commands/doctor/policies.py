@@ -11,7 +11,7 @@ from ....kube.protocol import Cluster, Node
 from ....kube.resources import CONFIG_MAPS
 from ....webhooks.policies import MAX_PROBLEMS
 from ...daemon.policies import load_policies
-from ...installation.parts import InstalledObjects, component_of, pod_of
+from ...installation.parts import InstalledObjects, find_component, find_pod_spec
 from .finding import DoctorFinding, warning
 
 VOLUME: Final = "policies"
@@ -19,7 +19,7 @@ VOLUME: Final = "policies"
 
 async def check_policies(cluster: Cluster, parts: InstalledObjects, line: Line) -> list[DoctorFinding]:
     """A warning for each thing that the server can't use, and for what doesn't fit the schema of an operator release. Raises: ApiError."""
-    mounted = [_mounted(live) for key, live in parts.live.items() if live and key[0] == "Deployment" and component_of(live) == "server"]
+    mounted = [_mounted(live) for key, live in parts.live.items() if live and key[0] == "Deployment" and find_component(live) == "server"]
     if not (name := next(filter(None, mounted), "")):
         return []
     what = f"ConfigMap {name}"
@@ -39,5 +39,5 @@ async def check_policies(cluster: Cluster, parts: InstalledObjects, line: Line) 
 
 def _mounted(deployment: Node) -> str:
     """The ConfigMap of policies that a Deployment's pods mount; empty for none."""
-    volumes = pod_of(deployment).get("volumes") or ()
+    volumes = find_pod_spec(deployment).get("volumes") or ()
     return next((str(lookup(each, ("configMap", "name"))) for each in volumes if each.get("name") == VOLUME and "configMap" in each), "")

@@ -13,7 +13,7 @@ from ....certs.state import TargetKind
 from ....kube.errors import ForbiddenError
 from ....kube.protocol import Cluster, Node
 from ....kube.resources import CORE_EVENTS, NETWORK_POLICIES, PODS, Resource
-from ...installation.parts import COMPONENT, InstalledObjects, Installer, Key, component_of, pod_of
+from ...installation.parts import COMPONENT, InstalledObjects, Installer, Key, find_component, find_pod_spec
 from . import repairs
 from .finding import DoctorFinding, error, info, warning
 from .observe import GUARD, ClusterView
@@ -62,7 +62,7 @@ class NamespaceState:
 
 def check_workloads(parts: InstalledObjects, running: NamespaceState) -> Iterator[DoctorFinding]:
     """Every Deployment and its configuration are there, and pods run."""
-    deployments = {key: component_of(wanted) for key, wanted in parts.of_kind("Deployment")}
+    deployments = {key: find_component(wanted) for key, wanted in parts.of_kind("Deployment")}
     for key, part in deployments.items():
         if not parts.is_missing(key):
             yield from _deployment(parts, running, key, part)
@@ -154,7 +154,7 @@ def _other_image(parts: InstalledObjects, key: Key, live: Node, container: str) 
 def _as_restricted(key: Key, live: Node, wanted: Node) -> str:
     """Writes the manifests' values of the fields by which PodSecurity judges; empty where they are the same."""
     path, containers = "/spec/template/spec", {each["name"]: each for each in _containers(wanted)}
-    changes = list(_differences(path, pod_of(live), pod_of(wanted)))
+    changes = list(_differences(path, find_pod_spec(live), find_pod_spec(wanted)))
     for index, each in enumerate(_containers(live)):
         changes += _differences(f"{path}/containers/{index}", each, containers.get(each["name"], each))
     return repairs.patch_all("Deployment", key[2], changes, namespace=key[1]) if changes else ""
@@ -236,7 +236,7 @@ def _selects(chosen: object, obj: Node) -> bool:
 
 
 def _containers(deployment: Node) -> list[Node]:
-    return list(pod_of(deployment).get("containers") or ())
+    return list(find_pod_spec(deployment).get("containers") or ())
 
 
 def _image(deployment: Node) -> str:
@@ -249,7 +249,7 @@ def _labels(deployment: Node) -> dict[str, str]:
 
 
 def _mounts(deployment: Node, config_map: str) -> bool:
-    return any((each.get("configMap") or {}).get("name") == config_map for each in pod_of(deployment).get("volumes") or ())
+    return any((each.get("configMap") or {}).get("name") == config_map for each in find_pod_spec(deployment).get("volumes") or ())
 
 
 def _shortened(text: str) -> str:

@@ -26,7 +26,7 @@ class Options(NamedTuple):
 
 def run(options: Options) -> int:
     """Serves until the editor says that it ends. Raises: UsageError for wrong facts, or a project file that can't be used."""
-    from ...project.apply import apply_project, load_own_rules, oldest_minor
+    from ...project.apply import apply_project, find_oldest_minor, load_own_rules
     from ...project.facts import read_project_facts
     from ...userrules.load import UserRuleContext as Rules
     from ...validation.pipeline import ValidationSettings
@@ -54,7 +54,7 @@ def run(options: Options) -> int:
 
     reload()
     choice, site = select_rules(options.project), options.project.value("site") or ""
-    server = make_server(CheckContext(settings, choice, options.against, site, oldest_minor(options.project), reload))
+    server = make_server(CheckContext(settings, choice, options.against, site, find_oldest_minor(options.project), reload))
     if not options.verbose:
         logging.getLogger("pygls").setLevel(logging.CRITICAL)  # the server says it, without tracebacks
     # nothing is open that could be lost, and pygls would wait for a thread that reads standard input

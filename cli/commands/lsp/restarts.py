@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from ...console.exits import UsageError
-from ...files.revision import GitTrees, commit_of, root_of
+from ...files.revision import GitTrees, find_commit, find_root
 from ...yaml.load import Position
 from ..render.pods import find_restarts
 from ..render.run import DEFAULT_NAMESPACE, RenderedChild, choose_operator, render_text
@@ -49,8 +49,8 @@ def find_lenses(name: str, text: str, context: CheckContext) -> list[RestartLens
 def _text_before(name: str, revision: str) -> str | None:
     """The text of a file in a revision; None where there is none, whatever the reason."""
     try:
-        root = root_of(str(Path(name).resolve().parent)) if revision else None
-        return None if root is None else _text_at(commit_of(root, revision, AGAINST), name)
+        root = find_root(str(Path(name).resolve().parent)) if revision else None
+        return None if root is None else _text_at(find_commit(root, revision, AGAINST), name)
     except (UsageError, OSError, ValueError):  # a name that no file can have
         return None
 

@@ -48,7 +48,7 @@ async def make_plan(
             )
             continue
         definitions.append(definition)
-        report.blocked += [f"{crd}: {reason}" for reason in unfit(definition, context, line)]
+        report.blocked += [f"{crd}: {reason}" for reason in find_obstacles(definition, context, line)]
     report.blocked += [reason for each in definitions async for reason in _rights(context, each)]
     if report.blocked:
         return definitions, line
@@ -97,7 +97,7 @@ def _predict(kind_report: KindReport, context: MigrationContext) -> None:
         kind_report.stored_after = sorted({*kind_report.stored_before, to})
 
 
-def unfit(definition: Definition, context: MigrationContext, line: Line) -> Iterator[str]:
+def find_obstacles(definition: Definition, context: MigrationContext, line: Line) -> Iterator[str]:
     """Why nothing may be written by a definition."""
     options, kind = context.options, BY_NAME[definition.kind]
     # to be read, a version needn't be served

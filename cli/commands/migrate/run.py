@@ -15,7 +15,7 @@ from . import definition
 from .context import MigrationContext, Stopped
 from .listing import SLOWEST, Outage, count_by_manager
 from .offline import REFUSED
-from .preflight import make_plan, unfit
+from .preflight import find_obstacles, make_plan
 from .progress import Progress
 from .report import KindReport, MigrationReport, ObjectNotes, PassCounts
 from .rewrite_all import RewritePass
@@ -72,7 +72,7 @@ class MigrationRun:
         options, todo, unsettled = self._context.options, [], []
         for crd in definitions:
             now = await self._guarded(await self._read(crd.name))
-            if reasons := [f"{now.name}: {reason}" for reason in unfit(now, self._context, line)]:
+            if reasons := [f"{now.name}: {reason}" for reason in find_obstacles(now, self._context, line)]:
                 self.report.failed = "; ".join(reasons)
                 return
             if (now.storage, [*now.stored]) != (options.to, [options.to]):
@@ -158,7 +158,9 @@ class MigrationRun:
     async def _still(self, begun: Definition, line: Line) -> None:
         """Raises: _ChangedError when writes would be stored otherwise than when the pass began, or would lose fields. One read."""
         now = await self._read(begun.name)
-        if now.generation != begun.generation and (now.storage != self._context.options.to or any(unfit(now, self._context, line))):
+        if now.generation != begun.generation and (
+            now.storage != self._context.options.to or any(find_obstacles(now, self._context, line))
+        ):
             raise _ChangedError(f"{now.name} has generation {now.generation}, and had {begun.generation}")
 
     async def _patient(self, call: Callable[[], Awaitable[Answer]]) -> Answer:

@@ -24,7 +24,7 @@ from ...files.read import load_text
 from ...installation.connection import connect_cluster
 from ...objects.manifest import Manifest, find_manifests
 from ...objects.stored import store_as
-from ...project.apply import RULES_FROM, apply_project, load_own_rules, oldest_minor
+from ...project.apply import RULES_FROM, apply_project, find_oldest_minor, load_own_rules
 from ...rewrite.emit import emit_yaml
 from ...userrules.load import CASES, UserRuleContext, UserRules, load_user_rules
 from ...validation.finding import ValidationOutcome
@@ -48,7 +48,7 @@ def test_policies(options: Options) -> int:
         if load_own_rules(project, minor) is None:
             raise UsageError("name files with policies or cases, or their folder, or give rules-from in .dynamo-webhooks.yaml")
         paths = project.value(RULES_FROM)
-    minor = minor or oldest_minor(project)
+    minor = minor or find_oldest_minor(project)
     tried = [result for file in _case_files(paths) for result in try_cases(file, minor)]
     for name, failure in tried:
         if failure or options.verbose:

@@ -12,7 +12,7 @@ from ...console import flags
 from ...console.exits import OK, REFUSED, UNREACHABLE
 from ...console.options import option, switch
 from ...console.output import write_stderr
-from ...daemon.listening import address
+from ...daemon.listening import parse_address
 
 HELP: Final = "try the operator: run server and reconciler for a cluster until Ctrl-C, then remove everything"
 _ELSEWHERE: Final = "192.0.2.1"  # an address of no machine; packets to others leave this machine by the same route
@@ -37,7 +37,7 @@ def run(options: Options) -> int:
             write_stderr(asyncio.run(remove_ours(options.kubeconfig, of_killed=True)))
             return OK
         server, user = asyncio.run(claim_cluster(options.kubeconfig))
-        where = address("--address", options.address, *_towards(urlsplit(server).hostname or ""))
+        where = parse_address("--address", options.address, *_towards(urlsplit(server).hostname or ""))
         return run_trial(options.kubeconfig, user, where, options.line or DEFAULT_LINE, _towards(_ELSEWHERE).host)
     except RefusedError as error:
         write_stderr(str(error))

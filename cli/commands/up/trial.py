@@ -17,8 +17,8 @@ from ...console.exits import OK
 from ...console.output import write_stderr
 from ...daemon.listening import bind_socket
 from ...daemon.options import ServerOptions
-from ...daemon.run import SelfSignedPair, identity
-from ...daemon.server import plan_for
+from ...daemon.run import SelfSignedPair, make_identity
+from ...daemon.server import make_plan
 from ...installation.configuration import load_configuration
 from ...installation.connection import connect_cluster
 from ...yaml.load import Source
@@ -47,7 +47,7 @@ def run_trial(kubeconfig: str, user: str, address: Address, line: Line, other: s
     settings = load_configuration(Source("up", _CONFIGURATION.format(line=line)), {}).configuration
     facts = read_configured_facts(settings) | {"operatorPrincipal": user}
     pair = SelfSignedPair(local_names(address.host))
-    plan = plan_for(ServerOptions(kubeconfig=kubeconfig, self_signed=True), settings, facts, Path())._replace(pair=pair)
+    plan = make_plan(ServerOptions(kubeconfig=kubeconfig, self_signed=True), settings, facts, Path())._replace(pair=pair)
     listen, sock = _bound(address)
     url, tasks = f"https://{listen}", list[asyncio.Task[None]]()
     side = bind_socket("--probe-listen", Address("127.0.0.1", 0))[1]
@@ -60,7 +60,7 @@ def run_trial(kubeconfig: str, user: str, address: Address, line: Line, other: s
                 await cluster.apply(resource, obj, manager=COMPONENT, force=True)
             await wait_for_webhooks(cluster, url, other)
             write_stderr(f"ready {url} as operator {line}: create a graph; Ctrl-C removes the definitions with all Dynamo objects")
-            await Reconciler(cluster, settings, identity()).run()
+            await Reconciler(cluster, settings, make_identity()).run()
 
     def start() -> None:
         tasks.append(asyncio.get_running_loop().create_task(work()))

@@ -9,7 +9,7 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.api.walk.default import default
 from dynamo_webhooks.cli.commands.convert.served import convert_as_served, leave_out_marks
-from dynamo_webhooks.cli.objects.forms import with_schema_defaults
+from dynamo_webhooks.cli.objects.forms import apply_schema_defaults
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from dynamo_webhooks.conversion.legacy import RECORD
 from dynamo_webhooks.conversion.objects import convert_object, target
@@ -32,7 +32,7 @@ def test_a_converted_file_is_what_the_server_holds(service: dict[str, Any]) -> N
     obj = made(GRAPH, LEFT, {"services": {"w": service}})
     before = copy.deepcopy(obj)
     wanted = target(f"nvidia.com/{RIGHT}", line=Line.V1_2)
-    held = convert_object(with_schema_defaults(obj, line=Line.V1_2), wanted).object
+    held = convert_object(apply_schema_defaults(obj, line=Line.V1_2), wanted).object
     file = copy.deepcopy(convert_as_served(obj, wanted).object)
     default(file, load_schema(GRAPH, RIGHT, Line.V1_2))
     assert file == leave_out_marks(held)
@@ -72,7 +72,7 @@ def test_a_converted_request_is_what_the_server_holds_and_says_no_status(version
     obj = made(REQUEST, version, spec)
     other = RIGHT if version == LEFT else LEFT
     wanted = target(f"nvidia.com/{other}", line=Line.V1_2)
-    stored = with_schema_defaults({**obj, "metadata": {**obj["metadata"], "uid": "u"}}, line=Line.V1_2)
+    stored = apply_schema_defaults({**obj, "metadata": {**obj["metadata"], "uid": "u"}}, line=Line.V1_2)
     held = convert_object(stored, wanted).object
     del held["metadata"]["uid"]
     file = copy.deepcopy(convert_as_served(obj, wanted).object)

@@ -12,7 +12,7 @@ from dynamo_webhooks.api.crd import build, by_service, by_url
 from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import DEFAULT_LINE, NEWEST, Line, of_definition
 from dynamo_webhooks.certs.authority import make_authority
-from dynamo_webhooks.cli.commands.crds import against, make_definitions, read_live_definitions
+from dynamo_webhooks.cli.commands.crds import make_definitions, merge_with_live, read_live_definitions
 from dynamo_webhooks.kube.resources import CRDS
 from tests.cli.conftest import Command, Files
 from tests.kube.memory import MemoryCluster
@@ -115,7 +115,7 @@ def test_a_kind_that_is_gone_has_no_definition(command: Command) -> None:
 
 def _against(live: Line, line: Line | None) -> tuple[list[dict[str, Any]], list[str]]:
     kinds = [kind.name for kind in KINDS]
-    return against({kind: build(kind, line=live) for kind in kinds}, lambda line: make_definitions(kinds, by_service(), line), line)
+    return merge_with_live({kind: build(kind, line=live) for kind in kinds}, lambda line: make_definitions(kinds, by_service(), line), line)
 
 
 def test_definitions_that_lower_the_clusters_are_not_printed() -> None:
@@ -135,12 +135,12 @@ def test_definitions_that_lower_the_clusters_are_not_printed() -> None:
         assert (lost, of_definition(crds[0])) == ([], printed)
     newer = build("DynamoGraphDeployment", line=NEWEST)
     newer["spec"]["versions"].append({"name": "v1", "served": True, "storage": False})
-    crds, lost = against(
+    crds, lost = merge_with_live(
         {"DynamoGraphDeployment": newer}, lambda line: make_definitions(["DynamoGraphDeployment"], by_service(), line), None
     )
     assert (crds, lost[0]) == ([], "dynamographdeployments.nvidia.com: the cluster's definition has version v1, which is served")
     assert lost[-1].endswith("print the definitions with a release that knows these fields")
-    crds, lost = against({}, lambda line: make_definitions(["DynamoModel"], by_service(), line), None)
+    crds, lost = merge_with_live({}, lambda line: make_definitions(["DynamoModel"], by_service(), line), None)
     assert (len(crds), lost) == (1, []), "an empty cluster has nothing to lose"
 
 
@@ -158,7 +158,7 @@ def test_definitions_that_lower_the_clusters_are_not_printed() -> None:
 def test_definitions_can_be_applied_over_those_with_a_url(there: Fields | None, wanted: Fields, named: bool, printed: Fields) -> None:
     """The API server refuses a url beside a Service, and keeps what another client wrote."""
     live = {kind: build(kind, conversion=there, line=Line.V1_5) for kind in CONVERTED}
-    crds, lost = against(live, lambda line: make_definitions(["DynamoModel", *CONVERTED], wanted, line), None, named=named)
+    crds, lost = merge_with_live(live, lambda line: make_definitions(["DynamoModel", *CONVERTED], wanted, line), None, named=named)
     assert lost == []
     found = [crd["spec"]["conversion"]["webhook"]["clientConfig"] for crd in crds if "conversion" in crd["spec"]]
     assert found == [printed] * len(CONVERTED)

@@ -30,7 +30,7 @@ from dynamo_webhooks.cli.daemon.run import (
     MetricsGuard,
     ProcessState,
     SelfSignedPair,
-    process_metrics,
+    read_process_metrics,
 )
 from dynamo_webhooks.kube.connection import NO_ANSWER
 from dynamo_webhooks.kube.lease import Election
@@ -99,7 +99,7 @@ async def test_only_whom_the_api_server_lets_reads_and_nobody_before_it_can_be_a
 async def test_vitals_are_what_they_are_declared_to_be() -> None:
     election = Election(MemoryCluster("x"), "lock", "ns", "me")
     traffic = Counter({RequestLabels(NO_ANSWER, "GET", "api:6443"): 4})
-    families = {family.name: family for family in text_string_to_metric_families(process_metrics(election, 2, traffic).decode())}
+    families = {family.name: family for family in text_string_to_metric_families(read_process_metrics(election, 2, traffic).decode())}
     assert families.keys() == {each.name for each in PROCESS_METRICS}
     for each in PROCESS_METRICS:
         assert families[each.name].type == each.type
@@ -111,8 +111,8 @@ async def test_vitals_are_what_they_are_declared_to_be() -> None:
     assert (leading.labels, leading.value) == ({"name": "lock"}, 0)
     assert [sample.value for sample in families["dynamo_webhooks_metrics_access_denied"].samples] == [2]
     assert await election.attempt()
-    assert 'leader_election_master_status{name="lock"} 1.0' in process_metrics(election, 0, Counter()).decode()
-    assert b"leader_election" not in process_metrics(None, 1, Counter())
+    assert 'leader_election_master_status{name="lock"} 1.0' in read_process_metrics(election, 0, Counter()).decode()
+    assert b"leader_election" not in read_process_metrics(None, 1, Counter())
 
 
 async def test_the_collector_comes_back_when_all_is_listed_or_can_not_be_and_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

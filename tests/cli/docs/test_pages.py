@@ -26,7 +26,7 @@ from tests.rows import run_each
 from tools import pages
 from tools.demo import PATH
 from tools.manual.console import PageError, TerminalError, refresh, terminal
-from tools.manual.rules import FILES, rule_pages, show_example
+from tools.manual.rules import FILES, make_rule_pages, show_example
 
 ROOT: Final = Path(__file__).parents[3]
 DOCS: Final = ROOT / "docs"
@@ -68,7 +68,7 @@ def test_pages_that_cannot_be_made_are_told_in_a_sentence_and_nothing_is_written
 
 
 def test_every_rule_default_and_check_has_a_page_with_its_parts() -> None:
-    made = rule_pages()
+    made = make_rule_pages()
     assert set(made) == {f"rules/{rule.name}.md" for rule in list_all()}
     for rule in list_all():
         page = made[f"rules/{rule.name}.md"]

@@ -18,9 +18,9 @@ from dynamo_webhooks.policies.catalogue import list_all
 from tests.golden.corpus import cases
 from tests.golden.test_admission import _review as read_case
 from tests.rows import run_each
-from tools.site.pages import address, messages, navigation, own_fields, site_files
+from tools.site.pages import list_messages, list_own_fields, make_anchor, make_navigation, make_site_files
 
-_files: Final = cache(lambda: site_files(playground=False))
+_files: Final = cache(lambda: make_site_files(playground=False))
 
 
 def _page(name: str) -> str:
@@ -46,7 +46,7 @@ def test_every_rule_has_a_row_that_its_filters_find() -> None:
 @run_each(("kind", "version"), list_kind_versions())
 def test_every_field_has_an_address_of_its_own(kind: str, version: str) -> None:
     made = re.findall(r"^### `.+` \{ #(\S+) \}$", _page(f"fields/{kind.lower()}-{version}.md"), re.MULTILINE)
-    assert made == [address(path) for path in own_fields(kind, version)]
+    assert made == [make_anchor(path) for path in list_own_fields(kind, version)]
     assert len(set(made)) == len(made) > 4
 
 
@@ -62,10 +62,10 @@ def test_every_flag_and_key_has_an_address() -> None:
 
 def test_the_navigation_has_every_page_once_and_the_playground_where_there_is_one() -> None:
     texts = {name.removeprefix("pages/"): data.decode() for name, data in _files().items() if name.endswith(".md")}
-    listed = re.findall(r"'([^' ]+\.md)'", str(navigation(texts, playground=False)))
+    listed = re.findall(r"'([^' ]+\.md)'", str(make_navigation(texts, playground=False)))
     assert sorted(listed) == sorted(name for name in texts if not name.startswith("rules/"))
-    assert "playground/" not in str(navigation(texts, playground=False))
-    assert {"Playground": "playground/"} in navigation(texts, playground=True)
+    assert "playground/" not in str(make_navigation(texts, playground=False))
+    assert {"Playground": "playground/"} in make_navigation(texts, playground=True)
 
 
 def test_the_home_page_says_what_the_readme_says_and_lists_all_pages() -> None:
@@ -103,7 +103,7 @@ def recorded_messages() -> Iterator[tuple[str, str]]:
             continue
         review = read_case(case)
         for finding in [] if review.operation == "DELETE" else judge(review):
-            if finding.rule.name in messages():
+            if finding.rule.name in list_messages():
                 for version in ("v1alpha1", "v1beta1"):
                     yield finding.rule.name, format_finding(in_version(finding, version)).removesuffix(f" [{finding.rule.name}]")
 
@@ -115,7 +115,7 @@ def test_the_texts_of_recorded_refusals_are_on_the_page_of_their_rule() -> None:
     found = set()
     for rule, message in recorded_messages():
         line = " ".join(message.split())
-        said = [text for text in messages()[rule] if text in line]
+        said = [text for text in list_messages()[rule] if text in line]
         assert sum(map(len, said)) >= 12 or rule in SHORT, message
         page = unescape(_page(f"rules/{rule}.md")).replace("\\*", "*")
         assert all(f"- {text}\n" in page for text in said), rule

@@ -51,7 +51,7 @@ Node = dict[str, Any]
 
 def view(found: CertificateState | None = None, **changes: Any) -> ClusterView:
     """A look at an installation of which nothing but the certificates is there."""
-    place = names.by_manifests(NAMESPACE)
+    place = names.make_default_installation(NAMESPACE)
     crds: dict[str, Node | None] = {kind.plural: None for kind in KINDS}
     made = ClusterView(place, NOW, found, (), crds, {kind: None for kind, _ in place.targets}, None, None, (), {})
     return made._replace(**changes)
@@ -255,7 +255,7 @@ def test_a_kind_as_it_should_be() -> None:
 
 @pytest.mark.parametrize(("version", "missing"), [("1.4.2", True), ("1.5.0", False), ("1.6.1", False)])
 def test_a_kind_that_is_gone_is_not_missed(version: str, missing: bool) -> None:
-    about = names.by_manifests(NAMESPACE)
+    about = names.make_default_installation(NAMESPACE)
     found = objects.check_kinds(view(about=replace(about, version=version)))
     assert any("dynamocheckpoints" in each.object for each in found) is missing
 
@@ -366,7 +366,7 @@ async def test_a_configuration_in_the_cluster_that_is_wrong_is_a_finding_itself(
     await cluster.create(CONFIG_MAPS, _config(CONFIG + "xyzzy: 1\n"))
     findings = await examine(cluster, "there", None, removing=False)
     assert "config.yaml:7: xyzzy: unknown key" in findings[0].text
-    assert (await names.in_cluster(cluster, "there"))[0].called == Names("there")
+    assert (await names.find_installation(cluster, "there"))[0].called == Names("there")
 
 
 def _failing(message: str, kind: type[UnavailableError | ForbiddenError] = UnavailableError) -> MemoryCluster:
@@ -531,7 +531,7 @@ def test_definitions_and_operator_are_of_one_release() -> None:
     """Where either isn't known nothing is told."""
 
     def found(version: str, line: Line | None) -> list[DoctorFinding]:
-        place = replace(names.by_manifests(NAMESPACE), version=version)
+        place = replace(names.make_default_installation(NAMESPACE), version=version)
         live = view(about=place)
         for kind in ("DynamoGraphDeployment", "DynamoGraphDeploymentRequest"):
             live.crds[f"{kind.lower()}s"] = None if line is None else build(kind, line=line)
@@ -546,7 +546,7 @@ def test_definitions_and_operator_are_of_one_release() -> None:
     later["spec"]["versions"].append({"name": "v1", "served": True, "storage": False})
     known = build("DynamoGraphDeploymentRequest", line=NEWEST)
     crds = {**view().crds, "dynamographdeployments": later, "dynamographdeploymentrequests": known}
-    [newer] = objects.check_lines(view(about=replace(names.by_manifests(NAMESPACE), version=f"{NEWEST}.0"), crds=crds))
+    [newer] = objects.check_lines(view(about=replace(names.make_default_installation(NAMESPACE), version=f"{NEWEST}.0"), crds=crds))
     assert (newer.level, newer.text) == (
         Level.WARNING,
         f"this cluster is newer than operator {NEWEST}: judged as {NEWEST}, fields unknown: DynamoGraphDeployment version v1, "

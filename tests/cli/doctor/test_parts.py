@@ -25,7 +25,7 @@ from tests.kube.memory import MemoryCluster
 from tests.rows import run_each
 
 NAMESPACE = "dynamo-system"
-ABOUT = names.by_manifests(NAMESPACE)
+ABOUT = names.make_default_installation(NAMESPACE)
 Node = dict[str, Any]
 
 
@@ -111,7 +111,7 @@ async def test_an_installation_as_shipped_lacks_nothing(overlay: str) -> None:
         text = text.replace(usual, namespace)
     for obj in json.loads(text):
         await cluster.create(RESOURCES[obj["kind"]], obj)
-    about, wrong = await names.in_cluster(cluster, namespace)
+    about, wrong = await names.find_installation(cluster, namespace)
     assert (about.restricted, wrong) == (overlay == "namespaced", "")
     parts = await read_parts(cluster, about)
     assert len(parts.wanted) == len(shipped["overlays"][overlay])

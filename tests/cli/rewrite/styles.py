@@ -3,7 +3,7 @@
 import re
 from typing import Any, Final, NamedTuple
 
-from dynamo_webhooks.cli.rewrite.emit import emit_flow_scalar, key_text, scalar_lines
+from dynamo_webhooks.cli.rewrite.emit import emit_flow_scalar, format_key, format_scalar
 from tests.laws.dice import Draw
 
 # what the writer below makes; no value looks like it
@@ -60,10 +60,10 @@ class Writer:
         return lines + [" " * column + self._comment()] * self._chance(4 * self._habits.comments)
 
     def _entry(self, key: str | None, value: Any, column: int) -> list[str]:
-        prefix = " " * column + ("-" if key is None else f"{key_text(key)}:")
+        prefix = " " * column + ("-" if key is None else f"{format_key(key)}:")
         if not isinstance(value, (dict, list)):
             like = ("'", '"', "")[self._draw(2) if self._chance(self._habits.quotes) else 2]
-            first, *more = scalar_lines(value, like)
+            first, *more = format_scalar(value, like)
             return [f"{prefix} {first}" + ("" if more else self._beside()), *(" " * column + line if line else "" for line in more)]
         if not value or self._chance(self._habits.brackets):
             return [f"{prefix} {_brackets(value)}{self._beside()}"]

@@ -18,7 +18,7 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import Path
 from dynamo_webhooks.cli.commands.convert.run import convert_text
 from dynamo_webhooks.cli.commands.convert.served import convert_as_served
-from dynamo_webhooks.cli.rewrite.align import partners
+from dynamo_webhooks.cli.rewrite.align import match_partners
 from dynamo_webhooks.cli.rewrite.emit import _dumped, emit_yaml
 from dynamo_webhooks.cli.rewrite.rewrite import rewrite
 from dynamo_webhooks.cli.rewrite.tree import is_same_json
@@ -183,9 +183,9 @@ def test_comments_stay_beside_their_words(tried: int) -> None:
 
 def test_long_lists_keep_their_places_and_a_second_of_a_kind_is_new() -> None:
     old = [f"w{index}" for index in range(1000)]
-    assert partners(old[1:], old, list(range(999))) == list(range(999))
-    assert partners(old[:2], old, [0, 1]) == [0, 1]
-    assert partners(["x", "x"], ["x"], [0, 1]) == [0, None]
+    assert match_partners(old[1:], old, list(range(999))) == list(range(999))
+    assert match_partners(old[:2], old, [0, 1]) == [0, 1]
+    assert match_partners(["x", "x"], ["x"], [0, 1]) == [0, None]
 
 
 WORDS = (

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from dynamo_webhooks.api.paths import Path
 from dynamo_webhooks.cli.rewrite.rewrite import NotWrittenError, rewrite
 from dynamo_webhooks.cli.rewrite.tree import is_same_json
-from dynamo_webhooks.cli.rewrite.unified_diff import find_changes, unified_lines
+from dynamo_webhooks.cli.rewrite.unified_diff import find_changes, list_unified_lines
 from dynamo_webhooks.cli.yaml.load import load_documents
 from tests.rows import run_each
 
@@ -222,7 +222,7 @@ def applied(old: list[str], diff: Iterator[str]) -> list[str]:
 
 @given(LINES, LINES)
 def test_the_old_text_with_a_diff_is_the_new_one(old: list[str], new: list[str]) -> None:
-    assert applied(old, unified_lines(old, new, "a", "b")) == new
+    assert applied(old, list_unified_lines(old, new, "a", "b")) == new
 
 
 @given(LINES, LINES)
@@ -258,7 +258,7 @@ def components(many: int, more: str = "") -> list[str]:
 def test_a_diff_says_what_difflibs_says() -> None:
     old, new = components(30), components(30, "  replicas: 1\n")
     for changed in (new, old[:20] + new[30:], old[10:], ["x\n", *old], old, []):
-        assert list(unified_lines(old, changed, "a", "b")) == list(unified_diff(old, changed, "a", "b"))
+        assert list(list_unified_lines(old, changed, "a", "b")) == list(unified_diff(old, changed, "a", "b"))
 
 
 class Line(str):
@@ -282,6 +282,6 @@ def test_comparisons_grow_with_the_lines() -> None:
         (components(2_000), components(2_000)[::-1]),
     ):
         Line.compared = 0
-        made = list(unified_lines([Line(line) for line in old], [Line(line) for line in new], "a", "b"))
+        made = list(list_unified_lines([Line(line) for line in old], [Line(line) for line in new], "a", "b"))
         assert made
         assert Line.compared < 40 * (len(old) + len(new))

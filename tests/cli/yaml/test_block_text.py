@@ -53,7 +53,7 @@ def test_manifests_are_read_quickly_and_as_by_the_parser() -> None:
     assert agree("# of ours\n\n---\n" + MANIFEST) is False  # chunks are split before
     assert agree(BAD.replace(f"      {IMAGE}\n", "").replace("{enabled: true}", "\n        enabled: true  # on"))
     files = [file for folder in ("tests", "docs", "tools", "manifests", "policies") for file in sorted((ROOT / folder).rglob("*.yaml"))]
-    taken = [agree(chunk) for file in files if file.stat().st_size < 100_000 for chunk, _ in load.chunks(file.read_text())]
+    taken = [agree(chunk) for file in files if file.stat().st_size < 100_000 for chunk, _ in load.split_chunks(file.read_text())]
     assert len(taken) > 100
     assert sum(taken) > len(taken) / 4
 

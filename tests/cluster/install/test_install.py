@@ -137,7 +137,7 @@ def test_the_chart_says_what_kustomize_says(way: Way) -> None:
 @pytest.mark.parametrize("overlay", shipped_objects.OVERLAYS)
 def test_doctor_knows_the_overlays_as_kubectl_builds_them(overlay: str) -> None:
     ours, theirs = (
-        {key(each): each for each in found} for found in (shipped_objects.objects(shipped_objects.FOLDER / overlay), _objects(overlay))
+        {key(each): each for each in found} for found in (shipped_objects.list_objects(shipped_objects.FOLDER / overlay), _objects(overlay))
     )
     assert ours == theirs
 

@@ -32,16 +32,16 @@ def list_objects(folder: Path) -> list[Node]:
 def _built(folder: Path, given: list[Node]) -> list[Node]:
     """What a folder makes of its resources, beside those that are given to a component."""
     kustomization = yaml.safe_load((folder / _FILE).read_text(encoding="utf-8"))
-    made = given + [each for name in kustomization.get("resources", ()) for each in _read(folder / name)]
+    objects = given + [each for name in kustomization.get("resources", ()) for each in _read(folder / name)]
     for generator in kustomization.get("configMapGenerator", ()):
-        _generate(folder, generator, kustomization.get("generatorOptions", {}), made)
+        _generate(folder, generator, kustomization.get("generatorOptions", {}), objects)
     for name in kustomization.get("components", ()):
-        made = _built((folder / name).resolve(), made)
+        objects = _built((folder / name).resolve(), objects)
     for patch in kustomization.get("patches", ()):
-        made = list(_patched(folder, patch, made))
-    for each in made:
+        objects = list(_patched(folder, patch, objects))
+    for each in objects:
         _rename(each, kustomization)
-    return made
+    return objects
 
 
 def _read(path: Path) -> list[Node]:
@@ -50,28 +50,28 @@ def _read(path: Path) -> list[Node]:
     return [each for each in yaml.safe_load_all(path.read_text(encoding="utf-8")) if each]
 
 
-def _generate(folder: Path, generator: Node, options: Node, made: list[Node]) -> None:
+def _generate(folder: Path, generator: Node, options: Node, objects: list[Node]) -> None:
     """Makes a ConfigMap of files, or replaces the data of one."""
     data = {name: (folder / name).read_text(encoding="utf-8") for name in generator["files"]}
-    for each in made:
+    for each in objects:
         if each["kind"] == "ConfigMap" and each["metadata"]["name"] == generator["name"] and generator.get("behavior") == "replace":
             each["data"] = data
             return
     metadata = {"name": generator["name"], "labels": dict(options.get("labels", {}))}
-    made.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+    objects.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
 
 
-def _patched(folder: Path, patch: Node, made: list[Node]) -> Iterator[Node]:
+def _patched(folder: Path, patch: Node, objects: list[Node]) -> Iterator[Node]:
     text = patch.get("patch") or (folder / patch["path"]).read_text(encoding="utf-8")
     change = yaml.safe_load(text)
     target = patch.get("target") or {"kind": change["kind"], "name": change["metadata"]["name"]}
-    for each in made:
+    for each in objects:
         named = re.fullmatch(target.get("name", ".*"), each["metadata"]["name"])
         if each["kind"] != target["kind"] or not named:
             yield each
         elif isinstance(change, list):
             changed = jsonpatch.apply_patch(each, change)
-            for binding in made:  # follows the name of its role
+            for binding in objects:  # follows the name of its role
                 if (role := binding.get("roleRef", {})).get("name") == each["metadata"]["name"] and role.get("kind") == each["kind"]:
                     role["name"] = changed["metadata"]["name"]
             yield changed

@@ -58,7 +58,7 @@ class InstalledOperator(NamedTuple):
     facts: dict[str, Any]
     scope: ScopeSettings | None  # None when its configuration can't be known
     reasons: dict[str, str]
-    why: str = ""  # why nothing of the configuration is known
+    reason: str = ""  # why nothing of the configuration is known
 
 
 class _Container(NamedTuple):
@@ -258,7 +258,7 @@ async def _operator(cluster: Cluster, namespace: str, reasons: dict[str, str]) -
     # those that work in one namespace alone count where there is no other
     chosen = [each for each in installed if each.scope is None or not each.scope.restricted] or installed
     if len(chosen) == 1:
-        reasons |= dict.fromkeys(OPERATOR_FACTS, chosen[0].why) if chosen[0].why else {}
+        reasons |= dict.fromkeys(OPERATOR_FACTS, chosen[0].reason) if chosen[0].reason else {}
         reasons |= chosen[0].reasons
         return chosen[0]
     where = f" in namespace {namespace}" if namespace else ""

@@ -163,22 +163,22 @@ def _without_password(address: str) -> str:
     return re.sub(r"(?<=//)[^/@\s]*@", "", address)
 
 
-def _refuse_remote(folder: str, seen: set[tuple[str, bool]], *, configures: bool) -> None:
+def _refuse_remote(folder: str, visited: set[tuple[str, bool]], *, configures: bool) -> None:
     """Raises: InputError for the first resource of a kustomization, and of all that it includes, that is remote or can't be read.
 
     `configures`: what the folder's kustomization names are generators and transformers, whose own fields may name files.
     """
     real = (os.path.realpath(folder), configures)
-    if real in seen:
+    if real in visited:
         return
-    seen.add(real)
+    visited.add(real)
     for name in _FILES:
         file = os.path.join(folder, name)
         if os.path.isfile(file):
-            _refuse_in_file(file, seen, configures=configures)
+            _refuse_in_file(file, visited, configures=configures)
 
 
-def _refuse_in_file(file: str, seen: set[tuple[str, bool]], *, configures: bool) -> None:
+def _refuse_in_file(file: str, visited: set[tuple[str, bool]], *, configures: bool) -> None:
     """Refuse addresses that a kustomization, or the configuration of a generator, names."""
     for document in read_text(Source(file, load_text(file))):
         if isinstance(document, InputError):
@@ -188,10 +188,10 @@ def _refuse_in_file(file: str, seen: set[tuple[str, bool]], *, configures: bool)
             beside, top = _beside(file, value), _folded(field[0])
             configured = configures or top in _CONFIGURED
             if os.path.isdir(beside):
-                _refuse_remote(beside, seen, configures=configured)
-            elif configured and top in _INCLUDED and os.path.isfile(beside) and (beside, True) not in seen:
-                seen.add((beside, True))
-                _refuse_in_file(beside, seen, configures=True)
+                _refuse_remote(beside, visited, configures=configured)
+            elif configured and top in _INCLUDED and os.path.isfile(beside) and (beside, True) not in visited:
+                visited.add((beside, True))
+                _refuse_in_file(beside, visited, configures=True)
         for field, value in _inline(document):
             _refuse_fetched(document, field, value)
 

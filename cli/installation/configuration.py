@@ -52,14 +52,18 @@ class EffectiveConfiguration(NamedTuple):
 
 
 def load_configuration(
-    given: str | Source | None, environment: Mapping[str, str], flags: Mapping[Key, tuple[str, Any]] | None = None, *, lenient: bool = False
+    source: str | Source | None,
+    environment: Mapping[str, str],
+    flags: Mapping[Key, tuple[str, Any]] | None = None,
+    *,
+    lenient: bool = False,
 ) -> EffectiveConfiguration:
-    """Reads all sources of configuration; `given` is a file, or its text, and `flags` maps keys to the flag's name and its value.
+    """Reads all sources of configuration; `source` is a file, or its text, and `flags` maps keys to the flag's name and its value.
 
     Without a file nothing is required, so that defaults and environment can be used on their own. `lenient` passes over unknown keys,
     which a newer operator may have. Raises: UsageError that names all errors with their places.
     """
-    document = _document(given) if given is not None else None
+    document = _document(source) if source is not None else None
     data: dict[str, Any] = drop_absent_values(document.data) if document is not None else {}
     origins = {} if document is None else _of_file(document, data)
     if lookup(data, ("operator", "namespace")) is MISSING and (namespace := config.find_own_namespace(environment)):
@@ -83,10 +87,10 @@ def load_configuration(
     return EffectiveConfiguration(configuration, origins, unknown)
 
 
-def _document(given: str | Source) -> Document:
-    file = given if isinstance(given, str) else given.name
+def _document(source: str | Source) -> Document:
+    file = source if isinstance(source, str) else source.name
     try:
-        documents = load_documents(load_text(file) if isinstance(given, str) else given.text, file)
+        documents = load_documents(load_text(file) if isinstance(source, str) else source.text, file)
     except InputError as error:
         raise UsageError(f"--config {error}") from None
     if len(documents) != 1 or not isinstance(documents[0].data, dict):

@@ -20,7 +20,7 @@ _KUBECTL: Final = "kubectl"  # as `kubectl apply --server-side` calls itself
 _SERVERS: Final = frozenset({"managedFields", "generation", "creationTimestamp", "selfLink"})
 
 
-def simulate_apply(file: Fields, stored: Fields, held: Fields, kind: str) -> Fields:
+def simulate_apply(file: Fields, stored: Fields, live: Fields, kind: str) -> Fields:
     """The result of `kubectl apply`; `stored` is the object in the file's version, `held` as the cluster gave it, with its managed fields.
 
     A client-side apply merges maps, replaces lists, and removes what the annotation says was applied before and the file omits. A
@@ -31,26 +31,26 @@ def simulate_apply(file: Fields, stored: Fields, held: Fields, kind: str) -> Fie
     wanted = dict(file)
     if isinstance(metadata := file.get("metadata"), dict):  # of an exported file: what only a server writes is not applied
         wanted["metadata"] = {name: value for name, value in metadata.items() if name not in _SERVERS}
-    if is_server_side(held):
-        appliers, others = _managers(held)
+    if is_server_side(live):
+        appliers, others = _managers(live)
         node = whole_schema(kind, version.partition("/")[2])
         merged: Fields = _merged(stored, wanted, _MergeContext(_owned(appliers, version), _owned(others, version), node))
         return merged
     metadata = wanted.get("metadata")
     if isinstance(metadata, dict) and metadata.get("annotations") is None:  # kubectl sends some, even if the file has none
         wanted["metadata"] = {**metadata, "annotations": {}}
-    return _patched(stored, wanted, _last(held) or {}, 0)
+    return _patched(stored, wanted, _last(live) or {}, 0)
 
 
-def is_server_side(held: Fields) -> bool:
+def is_server_side(live: Fields) -> bool:
     """Whether an object is under server-side apply, so that the next one is that, too."""
-    appliers, _ = _managers(held)
-    return bool(appliers) and (_last(held) is None or _KUBECTL in {entry.get("manager") for entry in appliers})
+    appliers, _ = _managers(live)
+    return bool(appliers) and (_last(live) is None or _KUBECTL in {entry.get("manager") for entry in appliers})
 
 
-def _last(held: Fields) -> Fields | None:
+def _last(live: Fields) -> Fields | None:
     """The object that `kubectl apply` applied last, in either version; None where its annotation is missing or can't be used."""
-    text = ((held.get("metadata") or {}).get("annotations") or {}).get(LAST)
+    text = ((live.get("metadata") or {}).get("annotations") or {}).get(LAST)
     try:
         last = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):
@@ -76,9 +76,9 @@ def _patched(stored: Fields, file: Fields, last: Fields, depth: int) -> Fields:
     return out | {name: value for name, value in file.items() if name not in stored and value is not None}
 
 
-def _managers(held: Fields) -> tuple[list[Fields], list[Fields]]:
+def _managers(live: Fields) -> tuple[list[Fields], list[Fields]]:
     """The entries of managers that apply, of kubectl alone if it is one of them, and those of all others."""
-    entries = (held.get("metadata") or {}).get("managedFields")
+    entries = (live.get("metadata") or {}).get("managedFields")
     managers = [
         entry for entry in (entries if isinstance(entries, list) else ()) if isinstance(entry, dict) and not entry.get("subresource")
     ]

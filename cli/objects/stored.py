@@ -16,8 +16,8 @@ class StoredObject(NamedTuple):
     """The stored object as the server would hand it to the webhooks; without one the request creates."""
 
     object: Fields | None = None
-    why: str = ""  # why no update could be judged, where there may have been an object
-    moved: Fields | None = None  # the object as it was written, where that was in another version
+    reason: str = ""  # why no update could be judged, where there may have been an object
+    original: Fields | None = None  # the object as it was written, where that was in another version
     applied: Fields | None = None  # the new one with what stays of the stored object, where it would be applied to that
     server_side: bool = False  # by the server
     in_cluster: bool = False  # whether a cluster holds it
@@ -63,7 +63,7 @@ class StoredInFiles:
         old = self._manifests[new.identity]
         if is_live(old) and not is_live(new):
             return apply_to(old.data, stored, new)
-        return StoredObject(stored, moved=read_other_version(old, new.version), in_cluster=is_live(old))
+        return StoredObject(stored, original=read_other_version(old, new.version), in_cluster=is_live(old))
 
     def of(self, new: Manifest, line: Line) -> Fields | InputError:
         """The old object as the server would hold it, or why there is none to compare with."""
@@ -88,12 +88,12 @@ def is_live(manifest: Manifest) -> bool:
     return isinstance(metadata, dict) and bool(metadata.get("uid") or metadata.get("resourceVersion"))
 
 
-def apply_to(held: Fields, stored: Fields, new: Manifest) -> StoredObject:
+def apply_to(live: Fields, stored: Fields, new: Manifest) -> StoredObject:
     """The stored object of a file that kubectl applies to an object of a cluster, `stored` in the file's version."""
     from .apply import is_server_side, simulate_apply
 
-    applied = simulate_apply(new.data, stored, held, new.identity.kind)
-    return StoredObject(stored, applied=applied, server_side=is_server_side(held), in_cluster=True)
+    applied = simulate_apply(new.data, stored, live, new.identity.kind)
+    return StoredObject(stored, applied=applied, server_side=is_server_side(live), in_cluster=True)
 
 
 def format_location(manifest: Manifest) -> str:

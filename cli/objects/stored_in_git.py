@@ -57,7 +57,7 @@ class StoredInGit:
         stored = store_as(old, new.version, line)
         if isinstance(stored, InputError):
             return StoredObject(None, str(stored))
-        return StoredObject(stored, moved=read_other_version(old, new.version))
+        return StoredObject(stored, original=read_other_version(old, new.version))
 
 
 class _Repository:

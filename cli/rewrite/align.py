@@ -114,13 +114,13 @@ class EntrySources:
         self._first_starts[path] = min(starts) if starts else None
         return parts
 
-    def _wrap(self, entry: TextEntry, kept: set[int]) -> TextEntry | None:
+    def _wrap(self, entry: TextEntry, kept_starts: set[int]) -> TextEntry | None:
         """Give the surroundings of a removed entry to the first entry inside it that is kept."""
-        if entry.start in kept and entry is not self._root:
+        if entry.start in kept_starts and entry is not self._root:
             for below in entry.node.entries:
-                self._wrap(below, kept)
+                self._wrap(below, kept_starts)
             return entry
-        firsts = [first for below in entry.node.entries if (first := self._wrap(below, kept)) is not None]
+        firsts = [first for below in entry.node.entries if (first := self._wrap(below, kept_starts)) is not None]
         if firsts and entry is not self._root:
             self._around.setdefault(firsts[0].start, []).insert(0, entry)
         return firsts[0] if firsts else None

@@ -84,7 +84,7 @@ def _changed(
         used.append(RewrittenDocument(index, root, sources))
         style = detect_style(text, root, is_json=parsed.is_json)
         if root.node.form is not Form.BLOCK:
-            parts += [text[cursor : root.node.start], FlowWriter(text, style, sources).written(value, (), root.node, "")]
+            parts += [text[cursor : root.node.start], FlowWriter(text, style, sources).format_value(value, (), root.node, "")]
             cursor = root.node.end
             continue
         if not (isinstance(value, (dict, list)) and value and root.last):
@@ -231,7 +231,7 @@ class FlowWriter:
         self._style = style
         self._sources = sources
 
-    def written(self, value: Any, path: Path, node: TextNode | None, margin: str, *, broken: bool | None = None) -> str:
+    def format_value(self, value: Any, path: Path, node: TextNode | None, margin: str, *, broken: bool | None = None) -> str:
         """The text of a value that was a node; `margin` begins its line, `broken` is set if its container spans lines."""
         if node is not None and not self._sources.keeps_aliases:
             node = resolve_alias(node)
@@ -250,7 +250,7 @@ class FlowWriter:
 
     def _part(self, value: Any, step: Any, path: Path, like: TextNode | None, inner: str, broken: bool) -> str:
         source = self._sources.find((*path, step))
-        text = self.written(value[step], (*path, step), source.node if source else None, inner, broken=broken)
+        text = self.format_value(value[step], (*path, step), source.node if source else None, inner, broken=broken)
         if isinstance(step, int):
             return text
         return self._key(step, source) + self._colon(like) + text
@@ -427,7 +427,7 @@ class BlockWriter:
         tail = self._beside.below(source, node, column - source.column)
         anchor = self._anchor(node)
         if isinstance(value, (dict, list)) and value:
-            text = self._flow.written(value, path, node, " " * column)
+            text = self._flow.format_value(value, path, node, " " * column)
             return [*(prefix + anchor + " " + text + behind).split("\n"), *tail]
         prefix += anchor
         scalar = node.form is Form.SCALAR

@@ -46,14 +46,14 @@ class UserRules(NamedTuple):
     policies: tuple[Policy, ...] = ()
     objects: tuple[dict[str, Any], ...] = ()
     documents: tuple[dict[str, Any], ...] = ()  # all of these, and the bindings, as written
-    written: tuple[Document, ...] = ()  # those of the policies
+    sources: tuple[Document, ...] = ()  # those of the policies
     idle: tuple[str, ...] = ()  # sentences about what enforces nothing
 
     def warnings(self, line: Line) -> list[str]:
         """A sentence with its place for what enforces nothing, and for what doesn't fit the schema of an operator release."""
         unfit = (
             f"{_at(document, warning.path, warning.line, warning.column)}: {format_path(warning.path)}: {warning.text}"
-            for policy, document in zip(self.policies, self.written, strict=True)
+            for policy, document in zip(self.policies, self.sources, strict=True)
             for warning in find_warnings(policy, line)
         )
         return [*self.idle, *unfit]

@@ -20,7 +20,7 @@ _ALLOWED: Final = re.compile(r'must be one of ((?:"[^"]*"(?:, )?)+), got ', re.D
 class FieldEdit(NamedTuple):
     """One edit: a field that goes, comes, gets another name, or another value; and which object of its file has it, by number."""
 
-    what: str
+    action: str
     path: Path
     value: Any = None  # the new value, or the new name
     number: int = 0
@@ -67,13 +67,13 @@ def apply_fixes(data: Any, edits: Iterable[FieldEdit]) -> Any:
     """Copy an object with edits applied, except new names: later items of lists first, and none of those removed."""
     out = copy.deepcopy(data)
     for edit in sorted(dict.fromkeys(edits), key=_last_first):
-        parent: Any = _above(out, edit.path) if edit.what == ADD else lookup(out, edit.path[:-1])
+        parent: Any = _above(out, edit.path) if edit.action == ADD else lookup(out, edit.path[:-1])
         step: Any = edit.path[-1]
         members = parent if isinstance(parent, dict) else range(len(parent)) if isinstance(parent, list) else ()
         there = step in members
-        if edit.what == REMOVE and there:
+        if edit.action == REMOVE and there:
             del parent[step]
-        elif (edit.what == SET and there) or (edit.what == ADD and (there or isinstance(parent, dict))):
+        elif (edit.action == SET and there) or (edit.action == ADD and (there or isinstance(parent, dict))):
             parent[step] = edit.value
     return out
 

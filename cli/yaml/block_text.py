@@ -38,7 +38,7 @@ class _Line(NamedTuple):
     dashes: tuple[int, ...]  # their widths, with the blanks behind them
     word: str | None  # the key
     value: Any  # of the key, or the item itself
-    made: Any  # instead of a value: `dict` or `list` where it is an empty one, _ABSENT where it is still to come
+    empty_container: Any  # instead of a value: `dict` or `list` where it is an empty one, _ABSENT where it is still to come
     start: int  # of the value in the line
     end: int
 
@@ -74,7 +74,7 @@ def _read(text: str) -> QuickDocument | None:  # noqa: C901, PLR0912, PLR0915 - 
             return None
         if not parsed:
             continue
-        column, dashes, word, value, made, start, end = parsed
+        column, dashes, word, value, empty_container, start, end = parsed
         if first < 0:
             if column or dashes:
                 return None
@@ -124,20 +124,20 @@ def _read(text: str) -> QuickDocument | None:  # noqa: C901, PLR0912, PLR0915 - 
                     return None
             if word in top:
                 return None
-            if made is None:
+            if empty_container is None:
                 top[word] = value
                 if word == "name" and len(stack) == 2 and root.get("metadata") is top:
                     name = (line, start, end)
-            elif made is _ABSENT:
+            elif empty_container is _ABSENT:
                 top[word] = None
                 holder, key, at = top, word, column
             else:
-                top[word] = made()
+                top[word] = empty_container()
             lines += 1
         else:
             if holder is None:
                 return None
-            holder.append(value if made is None else made())
+            holder.append(value if empty_container is None else empty_container())
             holder = None
     return QuickDocument(root, first, name) if lines > 1 else None
 
@@ -169,7 +169,7 @@ def _widths(dashes: str) -> tuple[int, ...]:
 
 
 def _scalar(text: str | None) -> tuple[Any, Any]:
-    """Parse a scalar of one line: `value` and `made` of a line."""
+    """Parse a scalar of one line: `value` and `empty_container` of a line."""
     if text is None:
         return None, _ABSENT
     begin = text[0]

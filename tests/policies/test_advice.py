@@ -111,7 +111,7 @@ def done(data: Any, edits: list[FieldEdit]) -> Any:
             if isinstance(at, dict) and at.get(step) is None:
                 at[step] = {}
             at = at[step]
-        if edit.what == REMOVE:
+        if edit.action == REMOVE:
             del at[edit.path[-1]]
         else:
             at[edit.path[-1]] = edit.value

@@ -182,10 +182,10 @@ def _outdated(entries: list[BaselineEntry], result: CheckResult, coverage: RuleC
             yield entry
 
 
-def _parse_entry(data: Any, place: str) -> BaselineEntry:
+def _parse_entry(data: Any, label: str) -> BaselineEntry:
     if not isinstance(data, dict) or not isinstance(data.get("fingerprint"), str):
-        raise UsageError(f"{place} must be an object with a fingerprint")
+        raise UsageError(f"{label} must be an object with a fingerprint")
     for word in BaselineEntry._fields:
         if not isinstance(data.get(word, ""), str):
-            raise UsageError(f"{place}.{word} must be a string, got {json.dumps(data[word])[:80]}")
+            raise UsageError(f"{label}.{word} must be a string, got {json.dumps(data[word])[:80]}")
     return BaselineEntry(*(data.get(word, "") for word in BaselineEntry._fields))

@@ -71,7 +71,7 @@ def apply_edits(source: Source, edits: dict[int, list[FieldEdit]]) -> str:
     documents = _objects(source)
     edits = {number: _certain(some) for number, some in edits.items()}
     # an alias or merge key has the names of one map in several places of an object
-    renames = {documents[number].position(edit.path): edit for number, some in edits.items() for edit in some if edit.what == RENAME}
+    renames = {documents[number].position(edit.path): edit for number, some in edits.items() for edit in some if edit.action == RENAME}
     text = source.text
     for (line, column, end), edit in sorted(renames.items(), reverse=True):  # from the end, so that places before stay
         first, last = (source.starts[line - 1] + place - 1 for place in (column, end))
@@ -81,11 +81,11 @@ def apply_edits(source: Source, edits: dict[int, list[FieldEdit]]) -> str:
         text = f"{text[:first]}{quote}{edit.value}{quote}{text[last:]}"
     named = source if text == source.text else Source(source.name, text)
     documents = documents if named is source else _objects(named)
-    rest = {number: [edit for edit in some if edit.what != RENAME] for number, some in edits.items()}
+    rest = {number: [edit for edit in some if edit.action != RENAME] for number, some in edits.items()}
     wanted: list[Any] = [
         apply_fixes(document.data, rest[number]) if rest.get(number) else None for number, document in enumerate(documents)
     ]
-    moves = {number: [edit for edit in some if edit.what == MOVE] for number, some in rest.items()}
+    moves = {number: [edit for edit in some if edit.action == MOVE] for number, some in rest.items()}
     if any(moves.values()):
         from .version_change import move_fields
 
@@ -96,7 +96,7 @@ def apply_edits(source: Source, edits: dict[int, list[FieldEdit]]) -> str:
         return replace_objects(named.name, named.text, wanted, expands=False, origins=origins).text
     if not any(rest.values()):
         return named.text
-    if all(edit.what == SET and not isinstance(edit.value, (dict, list)) for some in rest.values() for edit in some):
+    if all(edit.action == SET and not isinstance(edit.value, (dict, list)) for some in rest.values() for edit in some):
         placed = _replace_values(named, rest, wanted)
         if placed is not None:
             return placed
@@ -131,8 +131,8 @@ def _meaningful_fields(data: Any) -> Any:
 def _certain(edits: list[FieldEdit]) -> list[FieldEdit]:
     """The edits, each once, without renames that would give two fields of a map one name: only a person knows which of them is meant."""
     once = list(dict.fromkeys(edits))
-    same = Counter((edit.path[:-1], edit.value) for edit in once if edit.what == RENAME)
-    return [edit for edit in once if edit.what != RENAME or same[edit.path[:-1], edit.value] == 1]
+    same = Counter((edit.path[:-1], edit.value) for edit in once if edit.action == RENAME)
+    return [edit for edit in once if edit.action != RENAME or same[edit.path[:-1], edit.value] == 1]
 
 
 def _objects(source: Source) -> list[Document]:

@@ -16,22 +16,22 @@ _about = attrgetter("source.name", "identity", "rule", "path", "position")
 _of_note = attrgetter("source.name", "identity", "rule", "reason")
 
 
-def explain_line(options: Options, given: Facts, known: Facts) -> CheckedLine:
-    """The line that a run judges by, with its source; `known` are the `given` facts, and those of a live cluster."""
-    line = known.line
+def explain_line(options: Options, stated_facts: Facts, known_facts: Facts) -> CheckedLine:
+    """The line that a run judges by, with its source; `known_facts` are the stated ones, and those of a live cluster."""
+    line = known_facts.line
     near = f"; rules of operator {NEAREST[line]}, the nearest known release" if line in NEAREST else ""
-    return CheckedLine(str(line), _line_origin(options, given, known) + near)
+    return CheckedLine(str(line), _line_origin(options, stated_facts, known_facts) + near)
 
 
-def _line_origin(options: Options, given: Facts, known: Facts) -> str:
+def _line_origin(options: Options, stated_facts: Facts, known_facts: Facts) -> str:
     if options.facts.line is not None:
         return "the project file" if "line" in options.project.laid else "--line"
-    if known.operatorLine is not UNKNOWN:
-        return "the fact operatorLine" if given.operatorLine is not UNKNOWN else "the cluster's definitions"
-    if known.operatorVersion is UNKNOWN:
+    if known_facts.operatorLine is not UNKNOWN:
+        return "the fact operatorLine" if stated_facts.operatorLine is not UNKNOWN else "the cluster's definitions"
+    if known_facts.operatorVersion is UNKNOWN:
         return DEFAULT
-    beyond = "; later releases count as the newest known" if is_beyond(known.operatorVersion) else ""
-    return f"operatorVersion {known.operatorVersion}{beyond}"
+    beyond = "; later releases count as the newest known" if is_beyond(known_facts.operatorVersion) else ""
+    return f"operatorVersion {known_facts.operatorVersion}{beyond}"
 
 
 def list_steps(now: Line, to: Line) -> list[Line]:

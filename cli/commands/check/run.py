@@ -168,9 +168,9 @@ class CheckRun:
 
             self._result.answers.append(simulate_server(manifest, operation, past.object, settings))
         outcome = _checked(manifest, operation, past.object, settings)
-        unsure = [NotEvaluated("updates", "", source, line, manifest.identity, past.why, "")] if past.why else []
+        unsure = [NotEvaluated("updates", "", source, line, manifest.identity, past.reason, "")] if past.reason else []
         self._result.not_evaluated.extend(note for note in (*unsure, *outcome.not_evaluated) if self.choice.takes(note.rule, note.code))
-        staying = _staying(manifest, past.moved) if past.moved is not None else []
+        staying = _staying(manifest, past.original) if past.original is not None else []
         return outcome.findings + staying
 
     def _past(self, manifest: Manifest, written: Identity) -> StoredObject | InputError:

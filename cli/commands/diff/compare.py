@@ -186,19 +186,19 @@ def find_differences(old: Fields, new: Fields, kind: str, version: str, line: Li
     there = _VersionView(kind, other, (read_in_version(old, other, line), read_in_version(new, other, line)))
     differences = [_weighed(difference, here.values_in(difference.change.path, there)) for difference in here.differences()]
     rest = [(difference, there.values_in(difference.change.path, here)) for difference in there.differences()]
-    differences += [difference for difference, seen in rest if all(value is _NO_FIELD for value in seen)]
+    differences += [difference for difference, other_values in rest if all(value is _NO_FIELD for value in other_values)]
     if all(difference.change.spelling for difference in differences):
         # if two fields have one meaning, the corresponding one may be absent: its value must not get lost
         differences += [
             difference
-            for difference, seen in rest
-            if difference not in differences and all(value in (MISSING, _NO_FIELD) for value in seen)
+            for difference, other_values in rest
+            if difference not in differences and all(value in (MISSING, _NO_FIELD) for value in other_values)
         ]
     return differences
 
 
-def _weighed(difference: Difference, seen: list[object]) -> Difference:
-    old, new = seen
+def _weighed(difference: Difference, other_values: list[object]) -> Difference:
+    old, new = other_values
     present = old not in (MISSING, _NO_FIELD) and new not in (MISSING, _NO_FIELD)
     return difference._replace(change=difference.change._replace(spelling=True)) if present and are_identical(old, new) else difference
 

@@ -115,8 +115,8 @@ def load_live_sides(path: str, excluded: Sequence[str], live: StoredInCluster, n
     for written in files.objects:
         manifest = set_namespace(written, namespace)
         past = live.find_stored(manifest, line) if manifest.known else StoredObject()
-        if isinstance(past, InputError) or past.why:
-            old.unreadable.append(past if isinstance(past, InputError) else InputError(past.why, format_location(manifest)))
+        if isinstance(past, InputError) or past.reason:
+            old.unreadable.append(past if isinstance(past, InputError) else InputError(past.reason, format_location(manifest)))
             continue
         stored = live.stored(manifest.identity)
         if stored is not None and past.applied is not None:

@@ -55,18 +55,18 @@ async def check_servers(cluster: Cluster, opener: Opener, view: ClusterView) -> 
         addresses = await load_api_servers(cluster)
     except ForbiddenError as failed:
         return [warning("permission", "EndpointSlices of default/kubernetes", f"can't be listed: {failed.message}")]
-    seen = [
+    answers = [
         answer for answer in await asyncio.gather(*(read_storage_hash(opener, each, GROUP, BETA) for each in addresses)) if not answer.wrong
     ]
     # from outside of the cluster there is one address for all of them
-    seen = seen or [answer for answer in await read_storage_hashes(opener, (), GROUP, BETA) if not answer.wrong]
-    return [each for name in kinds.KINDS for each in _of_servers(view, BY_NAME[name], seen)]
+    answers = answers or [answer for answer in await read_storage_hashes(opener, (), GROUP, BETA) if not answer.wrong]
+    return [each for name in kinds.KINDS for each in _of_servers(view, BY_NAME[name], answers)]
 
 
-def _of_servers(view: ClusterView, kind: Kind, seen: Sequence[StorageHashes]) -> Iterator[DoctorFinding]:
+def _of_servers(view: ClusterView, kind: Kind, answers: Sequence[StorageHashes]) -> Iterator[DoctorFinding]:
     version = find_stored_resource(view, kind).version
     wanted = compute_storage_hash(GROUP, version, kind.name)
-    hashes = [(answer.server or "one of those behind the usual address", answer.hashes.get(kind.plural)) for answer in seen]
+    hashes = [(answer.server or "one of those behind the usual address", answer.hashes.get(kind.plural)) for answer in answers]
     if late := dict.fromkeys(server for server, stored in hashes if stored and stored != wanted):
         text = f"API server {' and '.join(late)} must store objects in {version} as the definition says, and stores them in another version"
         yield warning("stored-versions", f"CustomResourceDefinition {kind.crd_name}", text, repairs.migrate(kind, version))

@@ -98,11 +98,11 @@ async def wait_for_agreement(context: MigrationContext, definitions: Sequence[De
     while True:
         servers = [*context.options.servers] or await _servers(context, report)
         group, to = definitions[0].group, context.options.to
-        seen = [*await asyncio.gather(*(read_storage_hash(context.opener, each, group, to) for each in servers))]
-        near = near or any(not answer.wrong for answer in seen)
+        answers = [*await asyncio.gather(*(read_storage_hash(context.opener, each, group, to) for each in servers))]
+        near = near or any(not answer.wrong for answer in answers)
         if not near:
-            _warn(report, seen)
-        pending = _pending(definitions, to, seen if near else await read_storage_hashes(context.opener, (), group, to))
+            _warn(report, answers)
+        pending = _pending(definitions, to, answers if near else await read_storage_hashes(context.opener, (), group, to))
         now = monotonic()
         if not pending:
             return now
@@ -114,17 +114,17 @@ async def wait_for_agreement(context: MigrationContext, definitions: Sequence[De
         await context.sleep(POLL_SECONDS)
 
 
-def _pending(definitions: Sequence[Definition], to: str, seen: Sequence[StorageHashes]) -> str:
+def _pending(definitions: Sequence[Definition], to: str, answers: Sequence[StorageHashes]) -> str:
     """Which server is not there yet; empty when all are."""
-    for answer in seen:
+    for answer in answers:
         behind = [each.plural for each in definitions if answer.hashes.get(each.plural) != compute_storage_hash(each.group, to, each.kind)]
         if answer.wrong or behind:
             return answer.wrong or f"{answer.server or 'the usual address'} has not taken over the definition of {' and '.join(behind)}"
-    return "" if seen else "none is listed"
+    return "" if answers else "none is listed"
 
 
-def _warn(report: MigrationReport, seen: Sequence[StorageHashes]) -> None:
-    for answer in seen:
+def _warn(report: MigrationReport, answers: Sequence[StorageHashes]) -> None:
+    for answer in answers:
         if not any(answer.server in each for each in report.warnings):
             text = f"the API server {answer.server} can't be queried directly, and is queried through the usual address: {answer.wrong}"
             report.warnings.append(text)

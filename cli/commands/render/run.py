@@ -123,8 +123,10 @@ def render_text(name: str, text: str, request: RenderRequest) -> RenderedText:
     stored = [_created(manifest, request) for manifest in ours]
     taken = {id(manifest.data) for manifest in ours}
     others = (item.data for each in documents for item in unfold_list(each) if id(item.data) not in taken)
-    held = ObjectIndex([*(created for created in stored if isinstance(created, dict)), *others], request.namespace)
-    return RenderedText([_rendered(manifest, created, held, request) for manifest, created in zip(ours, stored, strict=True)], unreadable)
+    cluster_objects = ObjectIndex([*(created for created in stored if isinstance(created, dict)), *others], request.namespace)
+    return RenderedText(
+        [_rendered(manifest, created, cluster_objects, request) for manifest, created in zip(ours, stored, strict=True)], unreadable
+    )
 
 
 def _created(manifest: Manifest, request: RenderRequest) -> Fields | list[str]:
@@ -137,12 +139,12 @@ def _created(manifest: Manifest, request: RenderRequest) -> Fields | list[str]:
         return [format_problem(manifest, wrong.path, wrong.message) for wrong in error.errors]
 
 
-def _rendered(manifest: Manifest, created: Fields | list[str], held: ObjectIndex, request: RenderRequest) -> RenderedObject:
+def _rendered(manifest: Manifest, created: Fields | list[str], cluster_objects: ObjectIndex, request: RenderRequest) -> RenderedObject:
     line = request.operator.settings.line
     dropped = describe_unknown_fields(manifest, request.facts)
     if isinstance(created, list):
         return RenderedObject(manifest, None, [], line, created, dropped)
-    made = children(created, held, request.operator)
+    made = children(created, cluster_objects, request.operator)
     problems, notes = ([_located(manifest, created, remark, line) for remark in several] for several in (made.problems, made.notes))
     return RenderedObject(manifest, created, made.children, line, problems, [*dropped, *notes])
 

@@ -60,7 +60,7 @@ def _lines(result: CheckResult, here: str) -> Iterator[str]:
         yield _command(ERROR, {"title": "unreachable"}, sentence)
     for note in group_notes(result.not_evaluated):
         where = {"file": make_relative(note.first.source.name, here), "line": str(note.first.line), "title": f"not evaluated: {note.name}"}
-        yield _command(_NOTICE, where, f"{format_reason(note.first)}\n{note.where}")
+        yield _command(_NOTICE, where, f"{format_reason(note.first)}\n{note.location}")
 
 
 def _level(finding: LocatedFinding) -> str:

@@ -32,7 +32,7 @@ Data = dict[str, Any]
 
 def document(result: CheckResult, code: int, folder: str = "") -> str:
     """The whole log; `folder` is where file names are relative to, by default `find_report_root`."""
-    return encode_json(_Log(result, folder or find_report_root()).whole(code), orjson.OPT_APPEND_NEWLINE)
+    return encode_json(_Log(result, folder or find_report_root()).build(code), orjson.OPT_APPEND_NEWLINE)
 
 
 class _Log:
@@ -44,7 +44,7 @@ class _Log:
         self.rules: dict[str, tuple[int, str]] = {}  # the index and code of each
         self.artifacts: dict[str, Data] = {}
 
-    def whole(self, exit_code: int) -> Data:
+    def build(self, exit_code: int) -> Data:
         for obj in self.result.checked:
             self._artifact(obj.source.name)
         # an internal error is no result, but counts among equal findings, as in a baseline

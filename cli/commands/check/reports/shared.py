@@ -63,7 +63,7 @@ class NoteGroup(NamedTuple):
         return f"{self.first.rule} ({self.first.code})" if self.first.code else self.first.rule
 
     @property
-    def where(self) -> str:
+    def location(self) -> str:
         """The first object with its place, and how many others."""
         first, others = self.first, self.size - 1
         more = f" and {count_of(others, 'more object')}" if others else ""
@@ -72,7 +72,7 @@ class NoteGroup(NamedTuple):
     @property
     def sentence(self) -> str:
         """All of it in one line."""
-        return f"{self.name}: {format_reason(self.first)}; {self.where}"
+        return f"{self.name}: {format_reason(self.first)}; {self.location}"
 
 
 def format_reason(note: NotEvaluated) -> str:

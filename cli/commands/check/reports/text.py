@@ -100,7 +100,7 @@ def _head(finding: LocatedFinding, colour: bool) -> str:
 def _notes(notes: list[NotEvaluated]) -> Iterator[str]:
     for group in group_notes(notes):
         yield f"  {group.name}: {escape_unprintable(format_reason(group.first))}"
-        yield f"    {escape_unprintable(group.where)}"
+        yield f"    {escape_unprintable(group.location)}"
 
 
 def _answer(answer: ServerResponse) -> Iterator[str]:

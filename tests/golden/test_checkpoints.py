@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from dynamo_webhooks.cli.commands.render.kinds import OperatorSettings, children
+from dynamo_webhooks.cli.commands.render.kinds import OperatorSettings, render_children
 from dynamo_webhooks.cli.console.exits import UsageError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.reconciler.checkpoint.controller import CheckpointController
@@ -45,7 +45,7 @@ def made_of(case: Node) -> list[Node]:
         how = settings(_lines(case))
     except UsageError:
         return []
-    return [*children(case["object"], ObjectIndex(case.get("others", ())), OperatorSettings(make_settings(how), lambda: how)).children]
+    return [*render_children(case["object"], ObjectIndex(case.get("others", ())), OperatorSettings(make_settings(how), lambda: how)).children]
 
 
 def _differences(made: list[Node], expected: list[Node]) -> list[str]:

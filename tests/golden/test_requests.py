@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from dynamo_webhooks.api.line import Line
-from dynamo_webhooks.cli.commands.render.kinds import OperatorSettings, children
+from dynamo_webhooks.cli.commands.render.kinds import OperatorSettings, render_children
 from dynamo_webhooks.conversion.objects import convert_object, target
 from dynamo_webhooks.kube.errors import UnavailableError
 from dynamo_webhooks.kube.protocol import Node
@@ -68,7 +68,7 @@ async def _passed(case: Node, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def rendered_of(case: Node) -> RenderedChildren:
     """What is rendered of a recorded request."""
     how = settings(_lines(case))
-    return children(_beta(case["object"]), ObjectIndex(case.get("others", ())), OperatorSettings(Settings(), lambda: how))
+    return render_children(_beta(case["object"]), ObjectIndex(case.get("others", ())), OperatorSettings(Settings(), lambda: how))
 
 
 def as_we_read_products(case: Node) -> Node:

@@ -16,7 +16,7 @@ from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.api.paths import Path as FieldPath
 from dynamo_webhooks.api.schema import resolve, whole_schema
-from dynamo_webhooks.cli.commands.explain.rule import markdown, page
+from dynamo_webhooks.cli.commands.explain.rule import make_page, markdown
 from dynamo_webhooks.conversion.engine import convert
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.translate import translate_path
@@ -170,7 +170,7 @@ def test_a_remedy_is_in_the_names_of_its_version(subtests: pytest.Subtests) -> N
         with subtests.test(rule.name):
             kind, _, read = rule.kinds[0].partition("/")
             assert rule.fix == rule.fix_in(read)
-            for text in (rule.title, rule.why, rule.fix_in(ALPHA), rule.fix_in(BETA), markdown(page(rule), examples=False)):
+            for text in (rule.title, rule.why, rule.fix_in(ALPHA), rule.fix_in(BETA), markdown(make_page(rule), examples=False)):
                 assert not REFERENCE.search(text), text
             for version in _known(rule):
                 assert not foreign(rule.fix_in(version), kind, version, of_graph=_of_graph(rule)), version

@@ -120,9 +120,9 @@ def load(file: str, *, missing: bool = False) -> list[BaselineEntry]:
 
 
 def apply_baseline(
-    result: CheckResult, entries: list[BaselineEntry], takes: Callable[[BaselineEntry], bool], coverage: RuleCoverage, *, learn: bool
+    result: CheckResult, entries: list[BaselineEntry], includes: Callable[[BaselineEntry], bool], coverage: RuleCoverage, *, learn: bool
 ) -> BaselineResult:
-    """Take the known findings out of a result; `takes` is true for an entry whose rule the run reports.
+    """Take the known findings out of a result; `includes` is true for an entry whose rule the run reports.
 
     `coverage` holds the line of the run and whether it looked at schemas. With `learn`, all findings but internal errors become known.
     """
@@ -133,7 +133,7 @@ def apply_baseline(
     passing = current if learn else {name: entry for name, entry in current.items() if name in known}
     hidden = {id(finding): passing[name] for name, finding in named if name in passing}
     suppressed = [SuppressedFinding(finding, BASELINE, hidden[id(finding)].reason) for finding in result.findings if id(finding) in hidden]
-    silent = [entry for entry in entries if entry.fingerprint not in current and takes(entry)]
+    silent = [entry for entry in entries if entry.fingerprint not in current and includes(entry)]
     # objects with a file that was not read: overlays of one graph share its name, and fingerprints don't distinguish files
     seen = {obj.source.name for obj in result.checked}
     unseen = {entry.about_object for entry in entries if entry.kind and entry.file not in seen and Path(entry.file).is_file()}

@@ -46,7 +46,7 @@ class CheckInputs(NamedTuple):
         return None if self.snapshot is None else self.snapshot.phases
 
     @property
-    def usual_validation(self) -> str:
+    def default_validation(self) -> str:
         """What becomes of unknown fields: kubectl refuses them in files; what a cluster holds was accepted."""
         return STRICT if self.snapshot is None or self.old is not None else WARN
 

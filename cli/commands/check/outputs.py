@@ -119,9 +119,9 @@ def _put(options: Options, request: ReportRequest, result: CheckResult, code: in
 def _report(options: Options, request: ReportRequest, result: CheckResult, code: int) -> str:
     form = request.form
     if form == "text":
-        from .reports.text import text
+        from .reports.text import format_report
 
-        return text(result, colour=_coloured(options.color, to_file=bool(request.file)), quiet=options.quiet)
+        return format_report(result, colour=_coloured(options.color, to_file=bool(request.file)), quiet=options.quiet)
     if form == "github":
         from .reports import github
 

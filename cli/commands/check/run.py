@@ -48,7 +48,7 @@ class CheckRun:
     def __init__(
         self,
         settings: ValidationSettings,
-        choice: RuleSelection,
+        selection: RuleSelection,
         operation: str,
         old: StoredObjects | None,
         *,
@@ -59,7 +59,7 @@ class CheckRun:
 
         `lenient` passes over what can't be read in files that name our group nowhere.
         """
-        self.settings, self.choice = settings, choice
+        self.settings, self.selection = settings, selection
         self.operation = operation
         self.old = old
         self.answering = answering
@@ -67,7 +67,7 @@ class CheckRun:
         self._result = make_empty_result()  # in the order in which files are checked
         self._others = 0
 
-    def through(self, files: Sequence[Item], stdin_name: str, *, tell: bool = False) -> CheckResult:
+    def check_files(self, files: Sequence[Item], stdin_name: str, *, tell: bool = False) -> CheckResult:
         """Check all files; `tell` names each on stderr. Many files are checked in several processes where none needs what others found."""
         if self.settings.judged and len(files) >= MIN_FILES_FOR_ORJSON:
             import orjson  # noqa: F401 - where it is loaded, conversion compares by it
@@ -77,7 +77,7 @@ class CheckRun:
             for number, file in enumerate(share, 1):
                 if tell:
                     write_stderr(f"reading {escape_unprintable(file if isinstance(file, str) else file.name)}")
-                self.take(file, stdin_name)
+                self.check_file(file, stdin_name)
                 done[start], findings[start] = number, len(self._result.findings)
                 progress.tick()
             return self._result, self._others
@@ -96,16 +96,16 @@ class CheckRun:
         self._result, self._others = join_results([part for part, _ in shares]), sum(others for _, others in shares)
         return self.result()
 
-    def take(self, file: Item, stdin_name: str) -> None:
+    def check_file(self, file: Item, stdin_name: str) -> None:
         """Checks all objects of one file; what can't be read is remembered, and the rest is checked all the same."""
         name = stdin_name if file == STDIN and stdin_name else file if isinstance(file, str) else file.name
         try:
             with limit_cpu(name):
-                self._take(file, stdin_name)
+                self._check_file(file, stdin_name)
         except InputError as error:
             self._result.unreadable.append(error)
 
-    def _take(self, file: Item, stdin_name: str) -> None:
+    def _check_file(self, file: Item, stdin_name: str) -> None:
         findings: list[LocatedFinding] = []
         source: Source | None = None
         result = self._result
@@ -128,31 +128,31 @@ class CheckRun:
             notes, operations = tuple(result.not_evaluated[noted:]), frozenset(obj.operation for obj in result.checked[checked:])
             kept, suppressed = suppress(source, findings, RuleCoverage(notes, operations, self.settings.line, self.settings.schema))
             result.suppressed.extend(
-                suppression for suppression in suppressed if self.choice.takes(suppression.finding.rule, suppression.finding.code)
+                suppression for suppression in suppressed if self.selection.includes(suppression.finding.rule, suppression.finding.code)
             )
-            self._weigh(kept)
+            self._add_findings(kept)
 
     def result(self) -> CheckResult:
         """Everything, sorted; asked for once, when all files are done."""
         for finding in find_duplicates(sort_result(self._result).checked):
             reason = find_reason(finding)
             if not reason:
-                self._weigh([finding])
-            elif self.choice.takes(finding.rule, finding.code):
+                self._add_findings([finding])
+            elif self.selection.includes(finding.rule, finding.code):
                 self._result.suppressed.append(SuppressedFinding(finding, COMMENT, reason))
         return sort_result(self._result._replace(others=self._others))
 
-    def _weigh(self, findings: list[LocatedFinding]) -> None:
+    def _add_findings(self, findings: list[LocatedFinding]) -> None:
         """Keep findings that flags and project select, at the project's level; internal errors are always kept."""
-        choice = self.choice
+        selection = self.selection
         for finding in findings:
-            if finding.level == FAULT or choice.takes(finding.rule, finding.code):
-                self._result.findings.append(choice.weighed(finding))
-            elif choice.asks(finding.rule, finding.code):
-                self._result.suppressed.append(SuppressedFinding(finding, PROJECT, choice.why_off(finding.rule)))
+            if finding.level == FAULT or selection.includes(finding.rule, finding.code):
+                self._result.findings.append(selection.apply_severity(finding))
+            elif selection.is_requested(finding.rule, finding.code):
+                self._result.suppressed.append(SuppressedFinding(finding, PROJECT, selection.explain_off(finding.rule)))
 
     def _object(self, manifest: Manifest, written: Identity) -> list[LocatedFinding]:
-        past = self._past(manifest, written)
+        past = self._find_stored(manifest, written)
         if isinstance(past, InputError):
             self._result.unreadable.append(past)
             return []
@@ -169,11 +169,13 @@ class CheckRun:
             self._result.answers.append(simulate_server(manifest, operation, past.object, settings))
         outcome = _checked(manifest, operation, past.object, settings)
         unsure = [NotEvaluated("updates", "", source, line, manifest.identity, past.reason, "")] if past.reason else []
-        self._result.not_evaluated.extend(note for note in (*unsure, *outcome.not_evaluated) if self.choice.takes(note.rule, note.code))
+        self._result.not_evaluated.extend(
+            note for note in (*unsure, *outcome.not_evaluated) if self.selection.includes(note.rule, note.code)
+        )
         staying = _staying(manifest, past.original) if past.original is not None else []
         return outcome.findings + staying
 
-    def _past(self, manifest: Manifest, written: Identity) -> StoredObject | InputError:
+    def _find_stored(self, manifest: Manifest, written: Identity) -> StoredObject | InputError:
         """The stored object, if the operation needs it: `auto` is an update if there is an old object.
 
         Files with stored objects may leave the namespace out, too.

@@ -26,36 +26,36 @@ _UNJUDGED: Final = frozenset(rule.name for rule in (UNKNOWN_KIND, WRONG_TYPE, UN
 
 
 class RuleSelection(NamedTuple):
-    """The words of both flags, and what a project makes of single rules; no selecting word means every rule."""
+    """The rules of a run: the words of both flags, and what a project makes of single rules; no selecting word means every rule."""
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     severities: Mapping[str, Severity] = {}
 
-    def takes(self, rule: str, code: str) -> bool:
+    def includes(self, rule: str, code: str) -> bool:
         """Whether findings of a rule are reported.
 
         Those that keep an object from being judged at all are, unless `--ignore` or the project names the whole rule.
         """
-        return not self.why_off(rule) and self.asks(rule, code)
+        return not self.explain_off(rule) and self.is_requested(rule, code)
 
-    def why_off(self, rule: str) -> str:
+    def explain_off(self, rule: str) -> str:
         """The project's reason to switch a rule off; empty where it does not."""
         severity = self.severities.get(rule)
         return severity.reason if severity is not None and severity.level not in (ERROR, WARNING) else ""
 
     @property
-    def judges(self) -> bool:
+    def needs_rules(self) -> bool:
         """Whether the flags ask for more than the schema finds: for rules, conversion, or comments that silence these."""
         named = ((name, code) for name, code in (*_known(), ("policies", "")) if name not in EARLY)
         return not self.select or any(_matches(self.select, name, code) for name, code in named)
 
-    def weighed(self, finding: LocatedFinding) -> LocatedFinding:
+    def apply_severity(self, finding: LocatedFinding) -> LocatedFinding:
         """A finding with the project's level of its rule; internal errors keep theirs."""
         severity = self.severities.get(finding.rule)
         return finding if severity is None or finding.level == FAULT else finding._replace(level=severity.level)
 
-    def asks(self, rule: str, code: str) -> bool:
+    def is_requested(self, rule: str, code: str) -> bool:
         """Whether the flags ask for a rule, whatever the project makes of it."""
         if rule in _UNJUDGED:
             return rule not in self.ignore and code not in {word.upper() for word in self.ignore}

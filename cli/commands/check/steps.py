@@ -42,7 +42,7 @@ class CheckPlan(NamedTuple):
     reports: tuple[ReportRequest, ...]
     known: list[BaselineEntry] | None  # findings of the baseline
     facts: Facts  # that flags and the project file give
-    choice: RuleSelection
+    selection: RuleSelection
     inputs: CheckInputs
     settings: ValidationSettings
     own_rules: int | None  # how many rules of users there are; None without rules-from
@@ -76,21 +76,21 @@ def make_plan(options: Options, rules: UserRules | None) -> CheckPlan:
 
         known = load(options.baseline, missing=options.update_baseline)
     facts = read_project_facts(options.facts, options.project)
-    choice = select_rules(options.project, options.select, options.ignore, validated=options.validate is not None)
+    selection = select_rules(options.project, options.select, options.ignore, validated=options.validate is not None)
     inputs = gather_inputs(options)
     settings = ValidationSettings(
         inputs.add_facts(facts),
         options.user,
         not options.no_schema,
         not options.no_defaults,
-        options.validate or inputs.usual_validation,
-        choice.judges,
+        options.validate or inputs.default_validation,
+        selection.needs_rules,
         phases=inputs.phases,
         namespace=options.namespace or inputs.namespace,
         groups=(*options.as_group, "system:authenticated") if options.as_group else (),
         user_rules=make_rule_context(rules, inputs.files, inputs.live),
     )
-    return CheckPlan(options, reports, known, facts, choice, inputs, settings, None if rules is None else len(rules.policies))
+    return CheckPlan(options, reports, known, facts, selection, inputs, settings, None if rules is None else len(rules.policies))
 
 
 def judge(plan: CheckPlan, mends: Sequence[FixedFile] = (), upgraded: Line | None = None) -> CheckResult:
@@ -98,10 +98,10 @@ def judge(plan: CheckPlan, mends: Sequence[FixedFile] = (), upgraded: Line | Non
     options, inputs, settings = plan.options, plan.inputs, plan.settings
     if upgraded is not None:
         settings = settings._replace(facts=fill_line(settings.facts, upgraded), before=settings.line)
-    running = CheckRun(settings, plan.choice, options.op, inputs.old, answering=options.answer, lenient=options.allow_empty)
+    running = CheckRun(settings, plan.selection, options.op, inputs.old, answering=options.answer, lenient=options.allow_empty)
     mended = {mend.source.name: Source(mend.source.name, mend.text) for mend in mends}
     files = [mended.get(file, file) if isinstance(file, str) else file for file in inputs.files]
-    return running.through(files, options.stdin_name, tell=options.verbose)
+    return running.check_files(files, options.stdin_name, tell=options.verbose)
 
 
 def change(plan: CheckPlan, result: CheckResult) -> tuple[CheckResult, int]:
@@ -157,9 +157,11 @@ def _leave_out_known(plan: CheckPlan, result: CheckResult, known: list[BaselineE
     """The result without the baseline's findings; reports outdated ones, or rewrites the baseline."""
     from .baseline import apply_baseline, write
 
-    options, choice = plan.options, plan.choice
+    options, selection = plan.options, plan.selection
     coverage = RuleCoverage(line=plan.settings.line, schema=not options.no_schema)
-    checked = apply_baseline(result, known, lambda entry: choice.takes(entry.rule, entry.code), coverage, learn=options.update_baseline)
+    checked = apply_baseline(
+        result, known, lambda entry: selection.includes(entry.rule, entry.code), coverage, learn=options.update_baseline
+    )
     file = options.baseline or ""
     if options.update_baseline:
         write(file, checked.entries)

@@ -96,7 +96,7 @@ def _explain(text: str) -> list[Page]:
         rule_pages = _find_rules(cause)
         known = [*_known(cause.text)]
         if not rule_pages and not known:
-            rule_pages = [rule.page(likely_rule) for likely_rule in find_rules_by_text(cause.text)]
+            rule_pages = [rule.make_page(likely_rule) for likely_rule in find_rules_by_text(cause.text)]
         pages += rule_pages
         if rule_pages or (cause.cut and (pages or plain)):  # what a cut off cause would have said is unknown
             continue
@@ -120,7 +120,7 @@ def _find_rules(cause: Cause) -> list[Page]:
         return named
     rules = find_operator_rules(cause)
     if rules:
-        return [rule.page(operator_rule) for operator_rule in rules]
+        return [rule.make_page(operator_rule) for operator_rule in rules]
     sentence = find_rule_message(cause)
     return [] if sentence is None else [_sentence_page(sentence)]
 

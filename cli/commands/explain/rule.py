@@ -20,7 +20,7 @@ Page = dict[str, Any]
 def find(word: str) -> Page | None:
     """The page of the rule or default with that name or code; None when there is none."""
     rule = find_rule(word)
-    return None if rule is None else page(rule)
+    return None if rule is None else make_page(rule)
 
 
 def list_names() -> list[str]:
@@ -33,7 +33,7 @@ def find_in_message(text: str) -> list[Page]:
     return [*filter(None, map(find, dict.fromkeys(_BRACKETS.findall(text))))]
 
 
-def page(rule: Rule) -> Page:
+def make_page(rule: Rule) -> Page:
     """Everything about one rule as data."""
     before, after = ("before", "after") if rule.is_default else ("bad", "good")
     return {

@@ -45,7 +45,7 @@ class CheckContext(NamedTuple):
     """How texts are judged: by the settings of the moment, and by one choice of rules; and the revision of Git that restarts count from."""
 
     settings: Callable[[], ValidationSettings]
-    choice: RuleSelection
+    selection: RuleSelection
     against: str = ""
     site: str = ""  # the address of the documentation
     minor: int = OLDEST_MINOR  # of the oldest Kubernetes that must accept policies
@@ -83,8 +83,8 @@ def find_problems(name: str, text: str, context: CheckContext) -> TextFindings:
     marks = find_marks(Source(name, text), context.minor, context.settings().line) if len(text) <= MAX_TEXT_CHARACTERS else []
     if not is_ours(text):
         return TextFindings([], [], marks)
-    run = CheckRun(context.settings(), context.choice, AUTO, None)
-    run.take(Source(name, text), "")
+    run = CheckRun(context.settings(), context.selection, AUTO, None)
+    run.check_file(Source(name, text), "")
     result = run.result()
     return TextFindings(merge_duplicates(result.findings), result.unreadable, marks)
 

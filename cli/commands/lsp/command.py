@@ -53,8 +53,8 @@ def run(options: Options) -> int:
         return ValidationSettings(facts, user_rules=known[0])
 
     reload()
-    choice, site = select_rules(options.project), options.project.value("site") or ""
-    server = make_server(CheckContext(settings, choice, options.against, site, find_oldest_minor(options.project), reload))
+    selection, site = select_rules(options.project), options.project.value("site") or ""
+    server = make_server(CheckContext(settings, selection, options.against, site, find_oldest_minor(options.project), reload))
     if not options.verbose:
         logging.getLogger("pygls").setLevel(logging.CRITICAL)  # the server says it, without tracebacks
     # nothing is open that could be lost, and pygls would wait for a thread that reads standard input

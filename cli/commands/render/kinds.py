@@ -37,7 +37,7 @@ class OperatorSettings(NamedTuple):
 Children: TypeAlias = "Callable[[Fields, ObjectIndex, OperatorSettings], RenderedChildren]"
 
 
-def children(obj: Fields, cluster_objects: ObjectIndex, operator: OperatorSettings) -> RenderedChildren:
+def render_children(obj: Fields, cluster_objects: ObjectIndex, operator: OperatorSettings) -> RenderedChildren:
     """The children of an object that its controller would create, given the cluster's objects; none for a kind without children.
 
     Costs the object's size plus that of all objects of the kinds that its row reads.

@@ -15,7 +15,7 @@ from ....reconciler.render.object_index import ObjectIndex
 from ....reconciler.render.template import read_pod_templates
 from ...objects.forms import FormError, create
 from ...objects.pairs import FileValue, pair_up
-from .kinds import OperatorSettings, children
+from .kinds import OperatorSettings, render_children
 from .run import DEFAULT_NAMESPACE, RenderedChild, choose_operator
 
 _GENERATION: Final = "GENERATION"  # replaces a worker generation in names and values
@@ -159,7 +159,7 @@ def read_pods() -> Callable[[Fields, Facts, list[Fields]], list[Fields]]:
             created = create(obj, facts, "")
         except FormError as error:
             raise UnknownError(f"its pods can't be rendered: {error}") from None
-        made = children(created, ObjectIndex([created, *others], DEFAULT_NAMESPACE), operator)
+        made = render_children(created, ObjectIndex([created, *others], DEFAULT_NAMESPACE), operator)
         if made.problems:
             raise UnknownError(f"its pods can't be rendered: {made.problems[0]}")
         return [pod for child in made.children for pod in list_pods(child)]

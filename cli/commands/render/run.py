@@ -27,7 +27,7 @@ from ...objects.manifest import Manifest, explain_unknown_kind, find_manifests, 
 from ...rewrite.emit import emit_json, emit_yaml
 from ...validation.pipeline import describe_unknown_fields
 from ...yaml.load import Document, InputError, Source, read_text
-from .kinds import OperatorSettings, children
+from .kinds import OperatorSettings, render_children
 
 DEFAULT_NAMESPACE: Final = "default"
 _MAX_MESSAGE_CHARACTERS: Final = 2_000
@@ -144,7 +144,7 @@ def _rendered(manifest: Manifest, created: Fields | list[str], cluster_objects: 
     dropped = describe_unknown_fields(manifest, request.facts)
     if isinstance(created, list):
         return RenderedObject(manifest, None, [], line, created, dropped)
-    made = children(created, cluster_objects, request.operator)
+    made = render_children(created, cluster_objects, request.operator)
     problems, notes = ([_located(manifest, created, remark, line) for remark in several] for several in (made.problems, made.notes))
     return RenderedObject(manifest, created, made.children, line, problems, [*dropped, *notes])
 

@@ -115,7 +115,7 @@ MENDED = {
 def found(text: str, facts: Facts) -> list[LocatedFinding]:
     """What `check` finds in a text."""
     run = CheckRun(ValidationSettings(facts), RuleSelection(), "auto", None)
-    run.take(Source("a.yaml", text), "")
+    run.check_file(Source("a.yaml", text), "")
     result = run.result()
     assert result.unreadable == []
     return merge_duplicates(result.findings)

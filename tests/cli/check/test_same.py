@@ -111,7 +111,7 @@ def test_many_objects_of_one_text_take_a_few_looks_at_it(monkeypatch: pytest.Mon
     monkeypatch.setattr(comments, "comments", read)
     text = Text("---\n".join([GOOD] * 50) + "---\n# dynamo-webhooks: ignore[duplicate-object] made so\n" + GOOD)
     run = CheckRun(ValidationSettings(Facts()), RuleSelection(), AUTO, None)
-    run.take(Source("a.yaml", text), "")
+    run.check_file(Source("a.yaml", text), "")
     assert len(run.result().checked) == 51
     assert text.looks < 10
     assert read.call_count == 2

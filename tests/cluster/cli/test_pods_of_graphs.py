@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 import pytest
 
-from dynamo_webhooks.cli.commands.render.kinds import children
+from dynamo_webhooks.cli.commands.render.kinds import render_children
 from dynamo_webhooks.cli.commands.render.pods import list_pods
 from dynamo_webhooks.cli.commands.render.run import choose_operator
 from dynamo_webhooks.cli.objects.forms import create
@@ -48,7 +48,7 @@ def test_no_pod_is_refused_of_which_check_reported_nothing(alpha: ControlPlane, 
         if not reported <= OF_PODS or _IMAGE_VOLUME in text:
             continue
         created = create(obj, facts, "")
-        made, problems, _ = children(created, ObjectIndex([created], "demo"), operator)
+        made, problems, _ = render_children(created, ObjectIndex([created], "demo"), operator)
         replies = [reply for one in made for reply in _replies(alpha, namespace, one)]
         if reported:
             if not problems and all(reply.status < 400 for reply in replies):

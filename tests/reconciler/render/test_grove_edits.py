@@ -15,7 +15,7 @@ from dynamo_webhooks.admission.pipeline import Admission, Settings
 from dynamo_webhooks.api.line import NEWEST
 from dynamo_webhooks.api.paths import Path
 from dynamo_webhooks.api.schema import Node, load_schema, resolve
-from dynamo_webhooks.cli.commands.render.kinds import children
+from dynamo_webhooks.cli.commands.render.kinds import render_children
 from dynamo_webhooks.cli.commands.render.run import choose_operator
 from dynamo_webhooks.cli.objects.forms import create
 from dynamo_webhooks.policies.facts import Facts
@@ -81,7 +81,7 @@ def _leaves(node: Node, path: Path) -> Iterator[tuple[Path, Node]]:
 
 def _clique_set(obj: Object) -> Object:
     """What Grove fixes of the set that a graph is rendered to, and what it refuses in one; empty where a part can't be rendered."""
-    made = children(obj, ObjectIndex([obj], "demo"), OPERATOR)
+    made = render_children(obj, ObjectIndex([obj], "demo"), OPERATOR)
     found = [one["spec"]["template"] for one in made.children if one["kind"] == "PodCliqueSet"]
     if made.problems or not found:
         return {}

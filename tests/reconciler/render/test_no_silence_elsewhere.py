@@ -12,7 +12,7 @@ from dynamo_webhooks.api.line import DEFAULT_LINE
 from dynamo_webhooks.api.operator.configuration import OperatorConfiguration
 from dynamo_webhooks.api.paths import Path as FieldPath
 from dynamo_webhooks.api.schema import load_schema
-from dynamo_webhooks.cli.commands.render.kinds import OperatorSettings, children
+from dynamo_webhooks.cli.commands.render.kinds import OperatorSettings, render_children
 from dynamo_webhooks.reconciler.render.object_index import ObjectIndex
 from tests.cli.render.test_kinds import CLAIM, IDENTITY
 from tests.reconciler.render.single_fields import COMPONENT, GRAPH, leaves, put, text_of
@@ -71,7 +71,7 @@ def _made(kind: str, version: str, spec: Fields) -> Any:
     obj = {"apiVersion": f"nvidia.com/{version}", "kind": kind, "metadata": {"name": "x", "namespace": "demo", "uid": "u"}, "spec": spec}
     claims = [{**CLAIM, "metadata": {"name": name, "namespace": "demo"}} for name in ("snaps", "x7")]
     operator = OperatorSettings(SETTINGS._replace(operator_version=WITH_CHECKPOINTS), OperatorConfiguration)
-    done = children(obj, ObjectIndex(claims), operator)
+    done = render_children(obj, ObjectIndex(claims), operator)
     assert (done.problems, bool(done.children)) == ([], True), [str(one) for one in done.problems]
     return done.children
 

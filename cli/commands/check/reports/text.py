@@ -26,7 +26,7 @@ COLUMNS: Final = 120  # of source that are shown of a long line
 _LEAD: Final = 40  # of them before the finding
 
 
-def text(result: CheckResult, *, colour: bool, quiet: bool) -> str:
+def format_report(result: CheckResult, *, colour: bool, quiet: bool) -> str:
     """The whole report; quiet: one line a finding, one line an answer, and nothing else."""
     if quiet:
         lines = [f"{_head(finding, colour)}: {escape_unprintable(finding.about)}" for finding in result.findings]

@@ -7,7 +7,7 @@ import jsonschema_rs
 
 from dynamo_webhooks.cli.commands.check.reports import github, junit, sarif
 from dynamo_webhooks.cli.commands.check.reports import json as machine
-from dynamo_webhooks.cli.commands.check.reports.text import text
+from dynamo_webhooks.cli.commands.check.reports.text import format_report
 from dynamo_webhooks.cli.commands.schema.outputs import load, names
 from dynamo_webhooks.cli.console import exits
 from dynamo_webhooks.cli.validation.levels import CEL, COMMENT, CONVERSION, DECODE, POLICIES, SCHEMA
@@ -61,7 +61,7 @@ def test_everything_that_can_happen_is_valid_in_every_format() -> None:
     assert [*dict.fromkeys(row["type"] for row in rows)] == types
     parsed_junit(junit.document(result, "error"))
     assert read_commands(github.format_commands(result))
-    assert text(result, colour=False, quiet=False)
+    assert format_report(result, colour=False, quiet=False)
 
 
 def _properties(schema: Any) -> list[dict[str, Any]]:

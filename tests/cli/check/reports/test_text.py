@@ -2,7 +2,7 @@
 
 import pytest
 
-from dynamo_webhooks.cli.commands.check.reports.text import draw_frame, format_summary, text
+from dynamo_webhooks.cli.commands.check.reports.text import draw_frame, format_report, format_summary
 from dynamo_webhooks.cli.objects.manifest import Identity
 from dynamo_webhooks.cli.validation.finding import NotEvaluated
 from dynamo_webhooks.cli.validation.levels import WARNING
@@ -48,7 +48,7 @@ def test_the_summary_counts_everything() -> None:
 
 def test_a_finding_without_an_object_or_fix_leaves_no_holes() -> None:
     finding = reported(identity=None, path="", fix="", level=WARNING)
-    assert text(assemble_result(findings=[finding]), colour=False, quiet=False) == (
+    assert format_report(assemble_result(findings=[finding]), colour=False, quiet=False) == (
         "a.yaml:1:4 warning ingress-host-required (DYN202) [policies]\n"
         "  must be something else\n"
         "      1 | a: b\n"
@@ -66,10 +66,10 @@ def test_no_text_of_a_user_breaks_a_line_or_paints_the_terminal() -> None:
         answers=[ServerResponse(source, 1, identity, "CREATE", 422, "Invalid", odd, "schema", (odd,), ((odd, odd),))],
     )
     for quiet in (False, True):
-        shown = text(found, colour=False, quiet=quiet)
+        shown = format_report(found, colour=False, quiet=quiet)
         assert all(character.isprintable() for character in shown.replace("\n", ""))
         assert "a\\n\\x1b[31m" in shown
-    assert text(found, colour=False, quiet=True).count("\n") == 2
+    assert format_report(found, colour=False, quiet=True).count("\n") == 2
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_no_text_of_a_user_breaks_a_line_or_paints_the_terminal() -> None:
     [("spec.services.*.replicas", "'spec.services.*.replicas'"), ("spec.backend", "spec.backend"), ("", "ingress-host-required")],
 )
 def test_who_wants_more_is_sent_where_it_says_most(field: str, asked: str) -> None:
-    lines = text(assemble_result(findings=[reported(field=field, fix="")]), colour=False, quiet=False).splitlines()
+    lines = format_report(assemble_result(findings=[reported(field=field, fix="")]), colour=False, quiet=False).splitlines()
     assert f"  more: dynamo-webhooks explain {asked}" in lines
 
 

@@ -29,10 +29,10 @@ def list_objects(folder: Path) -> list[Node]:
     return list(_built(folder, []))
 
 
-def _built(folder: Path, given: list[Node]) -> list[Node]:
+def _built(folder: Path, inherited: list[Node]) -> list[Node]:
     """What a folder makes of its resources, beside those that are given to a component."""
     kustomization = yaml.safe_load((folder / _FILE).read_text(encoding="utf-8"))
-    objects = given + [each for name in kustomization.get("resources", ()) for each in _read(folder / name)]
+    objects = inherited + [each for name in kustomization.get("resources", ()) for each in _read(folder / name)]
     for generator in kustomization.get("configMapGenerator", ()):
         _generate(folder, generator, kustomization.get("generatorOptions", {}), objects)
     for name in kustomization.get("components", ()):

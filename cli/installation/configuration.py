@@ -22,7 +22,7 @@ class EnvironmentVariable(NamedTuple):
 
     name: str
     key: Key
-    read: Callable[[str], Any] = str
+    parse: Callable[[str], Any] = str
 
 
 VARIABLES: Final = (
@@ -70,7 +70,7 @@ def load_configuration(
         _put(data, origins, ("operator", "namespace"), namespace, "the service account")
     for variable in VARIABLES:
         if text := environment.get(variable.name, ""):
-            _put(data, origins, variable.key, variable.read(text), f"environment {variable.name}")
+            _put(data, origins, variable.key, variable.parse(text), f"environment {variable.name}")
     for key, (flag, value) in (flags or {}).items():
         _put(data, origins, key, value, f"flag {flag}")
     configuration, problems = validate_configuration(data, complete=document is not None)

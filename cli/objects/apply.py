@@ -21,7 +21,7 @@ _SERVERS: Final = frozenset({"managedFields", "generation", "creationTimestamp",
 
 
 def simulate_apply(file: Fields, stored: Fields, live: Fields, kind: str) -> Fields:
-    """The result of `kubectl apply`; `stored` is the object in the file's version, `held` as the cluster gave it, with its managed fields.
+    """The result of `kubectl apply`; `stored` is the object in the file's version, `live` as the cluster gave it, with its managed fields.
 
     A client-side apply merges maps, replaces lists, and removes what the annotation says was applied before and the file omits. A
     server-side apply merges lists by their keys, and removes fields that only its manager applied before in the same version and the file

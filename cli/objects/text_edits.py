@@ -15,7 +15,7 @@ class NewText(NamedTuple):
     """A file's new text, and the lines of the old one whose comments it no longer has."""
 
     text: str
-    lost: list[int]
+    lost_lines: list[int]
 
 
 class ObjectOrigins:
@@ -55,7 +55,7 @@ def replace_objects(
         values = [replace_in_document(document.data, swaps) for document in piece.documents]
         new = rewrite(piece.text, values, moves.origin, expands=expands)
         parts.append(new.text)
-        lost += [comment.line + piece.line - 1 for comment in new.lost]
+        lost += [comment.line + piece.line - 1 for comment in new.lost_comments]
     return NewText("".join(parts), lost)
 
 

@@ -32,7 +32,7 @@ class RewrittenText(NamedTuple):
     """The new text, and the comments of the old one that it no longer has, with their lines in the old text."""
 
     text: str
-    lost: list[Comment]
+    lost_comments: list[Comment]
 
 
 def rewrite(text: str, values: Sequence[Any], origin: Origin | None = None, *, expands: bool = True) -> RewrittenText:
@@ -304,7 +304,7 @@ class BlockWriter:
         self._sources = sources
         self._reader = reader
         self._flow = FlowWriter(text, style, sources)
-        self._beside = AttachedComments(text, sources)
+        self._comments = AttachedComments(text, sources)
 
     def children(self, value: Any, path: Path, column: int) -> list[str]:
         """The lines of a map or list that isn't empty, its keys or dashes in a column."""
@@ -330,15 +330,15 @@ class BlockWriter:
         if source is None:
             return self._new(key, value, path, column)
         node = self._sources.node_of(source)
-        lead = self._beside.above(source, column)
+        lead = self._comments.above(source, column)
         if self._sources.copies(node, value):
             lines = self._copied(key, source, node, column)
         elif isinstance(value, (dict, list)) and value and not (node.form is Form.FLOW and node.data):
             lines = self._nested(key, value, path, column, source, node)
         else:
-            lead += self._beside.inside(source, node, key, column) if node.form is Form.BLOCK else []
+            lead += self._comments.inside(source, node, key, column) if node.form is Form.BLOCK else []
             lines = self._inline(key, value, path, column, source, node)
-        return [*lead, *self._beside.waiting(source, column), *lines]
+        return [*lead, *self._comments.waiting(source, column), *lines]
 
     def _prefix(self, key: str | None, source: TextEntry | None, column: int) -> str:
         """The dash, or the key with its colon, as it was written where it is the same."""
@@ -371,18 +371,18 @@ class BlockWriter:
         """An entry whose value is unchanged, with all comments in it."""
         own = node is source.node and source.last > 0
         if own and source.key == key:
-            self._beside.mark_written(source)
+            self._comments.mark_written(source)
             first, *more = self._text[source.start : source.last].split("\n")
             return [" " * column + first, *(shift_line(line, column - source.column) for line in more)]
         prefix = self._prefix(key, source, column)
         if node.form is Form.BLOCK:
             to = self._column_like(key, source, node, column, node.data)
             below = self._block_of(source, node, to)
-            behind = self._beside.behind(source, node, key)
-            self._beside.mark_written(source)
+            behind = self._comments.behind(source, node, key)
+            self._comments.mark_written(source)
             return _joined(prefix, behind, below, column)
-        behind = "" if own else self._beside.behind(source, node, key)
-        self._beside.mark_written(source)
+        behind = "" if own else self._comments.behind(source, node, key)
+        self._comments.mark_written(source)
         first, *more = self._text[node.start : max(source.last, find_line_end(self._text, node.end)) if own else node.end].split("\n")
         gap = self._gap(source, node) if key is not None else " "
         behind = "" if more else behind
@@ -408,12 +408,12 @@ class BlockWriter:
             raise UnsureError
         to = self._column_like(key, source, node, column, value)
         anchor = self._anchor(node) if key is None else ""  # after a key it is part of the entry's line
-        behind = anchor + self._beside.behind(source, node, key)
+        behind = anchor + self._comments.behind(source, node, key)
         below = self.children(value, path, to)
         moved = to - node.column if node.form is Form.BLOCK else column - source.column
         prefix = self._prefix(key, source, column)
         lines = [prefix + behind, *below] if anchor else _joined(prefix, behind, below, column)
-        return [*lines, *self._beside.below(source, node, moved)]
+        return [*lines, *self._comments.below(source, node, moved)]
 
     def _anchor(self, node: TextNode) -> str:
         """The anchor of a value behind a blank; "" where it has none, or aliases are written out."""
@@ -423,8 +423,8 @@ class BlockWriter:
     def _inline(self, key: str | None, value: Any, path: Path, column: int, source: TextEntry, node: TextNode) -> list[str]:
         """A value on the line of its key: a changed scalar, or a map or list in brackets."""
         prefix = self._prefix(key, source, column)
-        behind = self._beside.behind(source, node, key)
-        tail = self._beside.below(source, node, column - source.column)
+        behind = self._comments.behind(source, node, key)
+        tail = self._comments.below(source, node, column - source.column)
         anchor = self._anchor(node)
         if isinstance(value, (dict, list)) and value:
             text = self._flow.format_value(value, path, node, " " * column)

@@ -99,7 +99,7 @@ class ServerResponse(NamedTuple):
     stage: str
     warnings: tuple[str, ...] = ()
     causes: Causes = ()
-    what: str = ""  # the kind in the details of the Status, where it is not the object's
+    details_kind: str = ""  # the kind in the details of the Status, where it is not the object's
 
     @property
     def accepted(self) -> bool:
@@ -113,7 +113,7 @@ class ServerResponse(NamedTuple):
             return ""
         if self.reason != INVALID or not self.causes:
             return f"Error from server{f' ({self.reason})' if self.reason else ''}: {self.message}"
-        head = f'The {self.what or self.identity.kind} "{self.identity.name}" is invalid: '
+        head = f'The {self.details_kind or self.identity.kind} "{self.identity.name}" is invalid: '
         lines = _once_each(self.causes)
         return head + lines[0] if len(lines) == 1 else head + "".join(f"\n* {line}" for line in lines)
 
@@ -288,7 +288,9 @@ class _Server:
         return self._refuse(stage, status["code"], status["reason"], message, causes)
 
     def _refuse(self, stage: str, status: int, reason: str, message: str, causes: Causes = (), what: str = "") -> ServerResponse:
-        return ServerResponse(*self.where, status, reason, shorten(message, MAX_MESSAGE_CHARACTERS), stage, causes=causes, what=what)
+        return ServerResponse(
+            *self.where, status, reason, shorten(message, MAX_MESSAGE_CHARACTERS), stage, causes=causes, details_kind=what
+        )
 
     def _name(self) -> str:
         name = (self.write.object.get("metadata") or {}).get("name")

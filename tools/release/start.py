@@ -43,39 +43,39 @@ def refuse(why: str) -> int:
 def unpack(archive: str, suffix: str, name: str) -> str:
     """The folder of the application, made where it is not there; empty where it has no modules of that suffix. Raises: OSError."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    place = os.path.join(cache, "dynamo-webhooks", name)
-    if is_ours(place):
-        return place
+    target = os.path.join(cache, "dynamo-webhooks", name)
+    if is_ours(target):
+        return target
     import zipfile
 
     with zipfile.ZipFile(archive) as outer, outer.open("application.zip") as opened, zipfile.ZipFile(opened) as inner:
         names = [each for each in inner.namelist() if not each.endswith(".so") or each.endswith(suffix)]
-        return unpack_to_cache(inner, names, place) if any(each.endswith(suffix) for each in names) else ""
+        return unpack_to_cache(inner, names, target) if any(each.endswith(suffix) for each in names) else ""
 
 
-def unpack_to_cache(inner: "zipfile.ZipFile", names: "list[str]", place: str) -> str:
+def unpack_to_cache(inner: "zipfile.ZipFile", names: "list[str]", target: str) -> str:
     """Unpacks into the cache, or into a temporary folder where the cache can't be written or holds a stranger's folder."""
     import tempfile
 
     try:
-        os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
-        fresh = tempfile.mkdtemp(dir=os.path.dirname(place))  # its mode is 0700
+        os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+        fresh = tempfile.mkdtemp(dir=os.path.dirname(target))  # its mode is 0700
     except OSError:
         return extract(inner, names, make_temporary_folder())
     try:
-        os.rename(extract(inner, names, fresh), place)
+        os.rename(extract(inner, names, fresh), target)
     except OSError:  # another process was faster, the path is taken, or the disk is full
         import shutil
 
         shutil.rmtree(fresh, ignore_errors=True)
-        return place if is_ours(place) else extract(inner, names, make_temporary_folder())
-    return place
+        return target if is_ours(target) else extract(inner, names, make_temporary_folder())
+    return target
 
 
-def is_ours(place: str) -> bool:
+def is_ours(target: str) -> bool:
     """Whether this folder belongs to this user and is closed to all others."""
     try:
-        about = os.lstat(place)
+        about = os.lstat(target)
     except OSError:
         return False
     return stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid() and not about.st_mode & 0o077

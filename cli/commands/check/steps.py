@@ -40,7 +40,7 @@ class CheckPlan(NamedTuple):
 
     options: Options
     reports: tuple[ReportRequest, ...]
-    known: list[BaselineEntry] | None  # findings of the baseline
+    baseline: list[BaselineEntry] | None  # findings of the baseline
     facts: Facts  # that flags and the project file give
     selection: RuleSelection
     inputs: CheckInputs
@@ -135,8 +135,8 @@ def weigh(plan: CheckPlan, result: CheckResult) -> CheckResult:
         result = add_later_lines(result, plan.settings.line, options.upgrade_to, lambda line: judge(plan, upgraded=line))
     if inputs.snapshot is not None and inputs.snapshot.unreachable:
         result = result._replace(unreachable=[inputs.snapshot.unreachable])
-    if plan.known is not None:
-        result = _leave_out_known(plan, result, plan.known)
+    if plan.baseline is not None:
+        result = _leave_out_known(plan, result, plan.baseline)
     return result._replace(findings=merge_duplicates(result.findings))
 
 

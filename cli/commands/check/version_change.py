@@ -135,13 +135,13 @@ def move_fields(data: Fields, edits: Sequence[FieldEdit]) -> tuple[Fields, Origi
             return None
         places.append((placed, edit.path))
     try:
-        made = convert_object(part, target(api_version(version), line)).object
-        home = convert_object({**made, "metadata": named}, target(api_version(other), line)).object
+        converted = convert_object(part, target(api_version(version), line)).object
+        home = convert_object({**converted, "metadata": named}, target(api_version(other), line)).object
     except ConversionError:
         return None
-    if not _is_whole(KINDS[kind], part, made, home):
+    if not _is_whole(KINDS[kind], part, converted, home):
         return None
-    merged = _merged(rest.get("spec") or {}, made["spec"])
+    merged = _merged(rest.get("spec") or {}, converted["spec"])
     if merged is MISSING:
         return None
     new = {**rest, "spec": merged}
@@ -181,9 +181,9 @@ def _put(part: Any, path: Path, value: Any) -> Path | None:
     return tuple(steps)
 
 
-def _is_whole(kind: Kind, part: Fields, made: Fields, home: Fields) -> bool:
+def _is_whole(kind: Kind, part: Fields, converted: Fields, home: Fields) -> bool:
     """Whether conversion has a place for each value; of several that share one, all must come back."""
-    translation = Translation(kind, part, made["apiVersion"].partition("/")[2], made)
+    translation = Translation(kind, part, converted["apiVersion"].partition("/")[2], converted)
     shared: dict[Path, list[Path]] = {}
     for leaf in _leaves(part["spec"], ("spec",)):
         place = translation.of(leaf)

@@ -55,7 +55,7 @@ class ConvertedText:
         self.unreadable: list[InputError] = []
         self.others: list[Any] = []  # all documents as they were
 
-    def read(self, text: str) -> None:
+    def convert(self, text: str) -> None:
         """Converts the text of the file."""
         pieces = list(split_documents(self.name, text))
         self.others = [document.data for piece in pieces for document in piece.documents]
@@ -83,9 +83,9 @@ class ConvertedText:
         except NotWrittenError as error:
             self.failures.append(f"{self.name}:{piece.line}: {error}")
             return piece.text, before
-        for comment in done.lost[:_MAX_NAMED_COMMENTS]:  # of fields that are no more, or that stood in an odd place
+        for comment in done.lost_comments[:_MAX_NAMED_COMMENTS]:  # of fields that are no more, or that stood in an odd place
             self.notes.append(f'{self.name}:{piece.line - 1 + comment.line}: the comment "{comment.text[:80]}" could not be kept')
-        if (more := len(done.lost) - _MAX_NAMED_COMMENTS) > 0:
+        if (more := len(done.lost_comments) - _MAX_NAMED_COMMENTS) > 0:
             self.notes.append(f"{self.name}: {more} more comments could not be kept")
         return done.text, after
 
@@ -107,7 +107,7 @@ def convert_text(
     """
     foreign = lenient and GROUP not in text and name != STDIN
     outcome = ConvertedText(name, target(api_version(version), line), verify, builds, leaving, foreign=foreign)
-    outcome.read(text)
+    outcome.convert(text)
     return outcome
 
 

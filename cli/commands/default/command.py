@@ -149,7 +149,7 @@ def _change(outcome: DefaultedText, *, write: bool) -> int:
         return REFUSED
     if write and (code := write_if_unchanged(name, new.text, outcome.source.text)):
         return code
-    for line in new.lost:
+    for line in new.lost_lines:
         write_stderr(f"{name}:{line}: the comment is lost")
     if write:
         write_stderr(f"{name}: written")

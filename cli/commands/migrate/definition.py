@@ -55,27 +55,27 @@ async def withdraw(cluster: Cluster, changed: Definition) -> Definition:
     return read_definition(await cluster.merge_patch(CRDS, changed.name, {"metadata": {"annotations": {ALLOW_DATA_LOSS: "false"}}}))
 
 
-async def set_stored_versions(cluster: Cluster, read: Definition, version: str) -> None:
+async def set_stored_versions(cluster: Cluster, definition: Definition, version: str) -> None:
     """Has the status name one version alone. Raises: ConflictError when the definition was changed since it was read; ApiError."""
-    if read.stored == (version,):
+    if definition.stored == (version,):
         return
-    operations = [_same("/metadata/resourceVersion", read.resource_version), _set("/status/storedVersions", [version])]
-    await _patched(cluster, read, operations, "status")
+    operations = [_same("/metadata/resourceVersion", definition.resource_version), _set("/status/storedVersions", [version])]
+    await _patched(cluster, definition, operations, "status")
 
 
-async def observe(cluster: Cluster, read: Definition) -> None:
+async def observe(cluster: Cluster, definition: Definition) -> None:
     """Mark the migration as complete for the later operator's migrator. Raises: ApiError."""
-    if read.annotations.get(OBSERVED) != str(read.generation):
-        await cluster.merge_patch(CRDS, read.name, {"metadata": {"annotations": {OBSERVED: str(read.generation)}}})
+    if definition.annotations.get(OBSERVED) != str(definition.generation):
+        await cluster.merge_patch(CRDS, definition.name, {"metadata": {"annotations": {OBSERVED: str(definition.generation)}}})
 
 
-async def _patched(cluster: Cluster, read: Definition, operations: list[Node], subresource: str = "") -> Node:
+async def _patched(cluster: Cluster, definition: Definition, operations: list[Node], subresource: str = "") -> Node:
     try:
-        return await cluster.json_patch(CRDS, read.name, operations, subresource=subresource)
+        return await cluster.json_patch(CRDS, definition.name, operations, subresource=subresource)
     except InvalidError as error:
-        now = await load_definition(cluster, read.name)  # no reason is given when a test of the patch fails
-        if now is not None and now.resource_version != read.resource_version:
-            raise ConflictError(409, "Conflict", f"{read.name} was changed concurrently") from error
+        now = await load_definition(cluster, definition.name)  # no reason is given when a test of the patch fails
+        if now is not None and now.resource_version != definition.resource_version:
+            raise ConflictError(409, "Conflict", f"{definition.name} was changed concurrently") from error
         raise
 
 

@@ -109,12 +109,12 @@ class MigrationRun:
     async def _prove(self, crd: Definition, kind_report: KindReport, line: Line, settled: float) -> None:
         """Passes until one moves nothing, which proves it; after one that moved something, `settled` is waited for."""
         for _ in range(_PASSES):
-            read = await self._read(crd.name)
-            if read.storage != self._context.options.to:
-                raise _ChangedError(f"{read.name} stores new writes in {read.storage}")
-            counts = await self._pass(read, kind_report, line)
+            new_definition = await self._read(crd.name)
+            if new_definition.storage != self._context.options.to:
+                raise _ChangedError(f"{new_definition.name} stores new writes in {new_definition.storage}")
+            counts = await self._pass(new_definition, kind_report, line)
             if not counts.moved:
-                await self._still(read, line)
+                await self._still(new_definition, line)
                 break
             await self._context.sleep(settled - monotonic())
         else:
@@ -124,23 +124,23 @@ class MigrationRun:
             return
         kind_report.proven = not counts.refused
         if kind_report.proven and not self._context.options.verify and not self._context.options.namespace:
-            await self._settle(read, kind_report)
+            await self._settle(new_definition, kind_report)
 
-    async def _settle(self, read: Definition, kind_report: KindReport) -> None:
+    async def _settle(self, new_definition: Definition, kind_report: KindReport) -> None:
         """Write the proven versions. A definition of which only the status changed meanwhile is read again."""
         cluster, to = self._context.cluster, self._context.options.to
         for _ in range(_PASSES):
             try:
-                await self._patient(partial(definition.set_stored_versions, cluster, read, to))
+                await self._patient(partial(definition.set_stored_versions, cluster, new_definition, to))
                 break
             except ConflictError:
-                now = await self._read(read.name)
-                if now.generation != read.generation:
+                now = await self._read(new_definition.name)
+                if now.generation != new_definition.generation:
                     kind_report.proven = False
-                    raise _ChangedError(f"{now.name} has generation {now.generation}, and had {read.generation}") from None
-                read = now
-        now = await self._read(read.name)
-        if now.generation == read.generation:
+                    raise _ChangedError(f"{now.name} has generation {now.generation}, and had {new_definition.generation}") from None
+                new_definition = now
+        now = await self._read(new_definition.name)
+        if now.generation == new_definition.generation:
             await self._patient(partial(definition.observe, cluster, now))
 
     async def _pass(self, crd: Definition, kind_report: KindReport, line: Line) -> PassCounts:

@@ -124,7 +124,7 @@ def test_an_edit_leaves_every_other_line_alone(kind: str, version: str, tried: i
             _around(changed, path)[path[-1]] = "changed"
             after = rewrite(text, [changed])
             assert sum(one != other for one, other in zip(text.split("\n"), after.text.split("\n"), strict=True)) == 1
-            assert not after.lost
+            assert not after.lost_comments
             assert is_same_json(load_documents(after.text)[0].data, changed)
 
 

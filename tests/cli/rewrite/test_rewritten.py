@@ -129,7 +129,7 @@ def test_moved_fields_take_their_comments_along() -> None:
     origins: dict[Path, Path] = {("new",): ("old",), ("new", "deep"): ("old", "x"), ("new", "deep", "v"): ("old", "x", "v"), ("z",): ("z",)}
     done = rewrite(before, [{"new": {"deep": {"v": 2}}, "z": 1}], lambda _, path: origins.get(path))
     assert done.text == "# top\nnew: # old\n  # x\n  deep: # the x\n    v: 2 # v\n    # tail\n# z\nz: 1\n"
-    assert done.lost == []
+    assert done.lost_comments == []
 
 
 def test_what_a_field_became_besides_takes_no_comments() -> None:
@@ -145,7 +145,7 @@ def test_what_a_field_became_besides_takes_no_comments() -> None:
 def test_lost_comments_are_named_with_their_lines() -> None:
     done = rewrite("a: 1\n# of b\nb: '# no' # yes\nc: {d: 1} # c\n", [{"a": 1, "c": {"d": 2}}])
     assert done.text == "a: 1\nc: {d: 2} # c\n"
-    assert done.lost == [(2, "# of b"), (3, "# yes")]
+    assert done.lost_comments == [(2, "# of b"), (3, "# yes")]
 
 
 @run_each(
@@ -173,7 +173,7 @@ def test_odd_texts_read_as_wanted(before: str, moves: bool) -> None:
     wanted = {"deeper": [value]} if moves else value
     done = rewrite(before, [wanted], lambda _, path: (path[2:] or None) if moves else path)
     assert is_same_json(load_documents(done.text)[0].data, wanted)
-    assert "# d" in done.text or [comment.text for comment in done.lost].count("# d")
+    assert "# d" in done.text or [comment.text for comment in done.lost_comments].count("# d")
 
 
 def test_what_no_text_says_is_refused() -> None:

@@ -43,7 +43,7 @@ def run(options: ServerOptions) -> int:
     from ...webhooks import process
     from ..daemon import server
 
-    settings = server.make_settings(options, os.environ)
+    settings = server.read_settings(options, os.environ)
     listen = listening.parse_address("--listen", options.listen, settings.server.webhook.host, settings.server.webhook.port)
     beside = listening.parse_listeners(options, settings)
     stated = _read_stated_facts(options, settings)

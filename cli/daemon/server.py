@@ -41,7 +41,7 @@ UNCONFIGURED: Final = OperatorConfiguration(
 )
 
 
-def make_settings(options: ServerOptions, environment: Mapping[str, str]) -> OperatorConfiguration:
+def read_settings(options: ServerOptions, environment: Mapping[str, str]) -> OperatorConfiguration:
     """The settings in effect; flags win. Raises: UsageError that names a flag, or all that is wrong with the file and the environment."""
     if options.drain_lag is not None and not 0 <= options.drain_lag <= MAX_DRAIN_LAG_SECONDS:
         raise UsageError(f"--drain-lag: must be from 0 to {MAX_DRAIN_LAG_SECONDS:g} seconds, got {options.drain_lag:g}")

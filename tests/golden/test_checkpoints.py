@@ -45,7 +45,9 @@ def made_of(case: Node) -> list[Node]:
         how = settings(_lines(case))
     except UsageError:
         return []
-    return [*render_children(case["object"], ObjectIndex(case.get("others", ())), OperatorSettings(make_settings(how), lambda: how)).children]
+    return [
+        *render_children(case["object"], ObjectIndex(case.get("others", ())), OperatorSettings(make_settings(how), lambda: how)).children
+    ]
 
 
 def _differences(made: list[Node], expected: list[Node]) -> list[str]:

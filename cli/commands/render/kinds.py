@@ -91,7 +91,12 @@ def _placed(obj: Fields, cluster_objects: ObjectIndex, settings: Settings) -> Fi
     if not name or not goes_to_grove(string_map(obj["metadata"].get("annotations")), settings):
         return obj
     key = next(
-        (find_domain_key(binding, domain) for binding in cluster_objects.all("ClusterTopologyBinding") if binding["metadata"]["name"] == name), ""
+        (
+            find_domain_key(binding, domain)
+            for binding in cluster_objects.all("ClusterTopologyBinding")
+            if binding["metadata"]["name"] == name
+        ),
+        "",
     )
     return with_label_key(obj, key) if key else obj
 

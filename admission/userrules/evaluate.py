@@ -20,13 +20,13 @@ from ...policies.facts import UNKNOWN, Facts
 from ...policies.finding import Cause, Finding
 from ...policies.review import Fields
 from ...policies.rule import Level
-from .policy import ACTIONS, AUDIT, DENY, INVALID, NO_WRITE, WARN, Asked, Binding, Expression, Policy, PolicyError, Selector, Validation
+from .policy import ACTIONS, AUDIT, DENY, INVALID, NO_WRITE, WARN, Binding, Expression, Policy, PolicyError, Selector, Validation, WriteInfo
 from .read import is_binding, is_policy, name_of, read_binding, read_policy, read_unusable_policy
 
 MAX_MESSAGE_BYTES: Final = 5 * 1024  # computed by an expression; as an API server takes
 _MAX_OBJECT_COST: Final = 20_000_000  # of all expressions about one object
 _MIN_EXPRESSION_COST: Final = 1_000
-_LACKING: Final = frozenset({"pods", "documents", "authorizer"})  # names that the server has no value for
+_NOT_ON_SERVER: Final = frozenset({"pods", "documents", "authorizer"})  # names that the server has no value for
 _USER, _GROUPS = re.compile(r"\buserInfo\b"), re.compile(r"\bgroups\b")
 _NO_PARAMETER: Final = "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"
 _LEVELS: Final = {DENY: Level.ERROR, WARN: Level.WARNING, AUDIT: Level.NOT_EVALUATED}
@@ -40,8 +40,8 @@ class UnknownError(Exception):
         self.text, self.fact = text, fact
 
 
-class Said(NamedTuple):
-    """What a policy says of a write; `path` is in the version that the author wrote, None where no field decided."""
+class PolicyDecision(NamedTuple):
+    """The decision of a policy about a write; `path` is in the version that the author wrote, None where no field decided."""
 
     policy: Policy
     binding: str
@@ -54,8 +54,8 @@ class Said(NamedTuple):
     answer: str = ""  # the API server's own words, where the text is another
 
 
-class Wanted(NamedTuple):
-    """The parameters that a Binding names: one by its name, or those that a selector takes."""
+class ParamRef(NamedTuple):
+    """A reference of a Binding to its parameters: one by its name, or those that a selector takes."""
 
     version: str
     kind: str
@@ -68,38 +68,38 @@ class Wanted(NamedTuple):
         return f"{self.kind}{named}{f' of namespace {self.namespace}' if self.namespace else ''}"
 
 
-class Around(NamedTuple):
+class PolicyEnv(NamedTuple):
     """The known surroundings of a write. Each member raises UnknownError for something unknown."""
 
     namespace: Callable[[str], Fields]  # the Namespace of a name
-    params: Callable[[Wanted], list[Fields]]  # none if they don't exist
-    more: Mapping[str, Callable[[Write], object]] = {}  # what a Check reads besides: pods, documents, facts, line
-    lacking: frozenset[str] = frozenset()  # facts that are not known
+    params: Callable[[ParamRef], list[Fields]]  # none if they don't exist
+    values: Mapping[str, Callable[[Write], object]] = {}  # what a Check reads besides: pods, documents, facts, line
+    unknown_facts: frozenset[str] = frozenset()  # facts that are not known
     budget: int = DEFAULT  # what one expression may cost
 
 
-def find_params(objects: Iterable[Fields], wanted: Wanted) -> list[Fields]:
-    """The wanted parameters among objects."""
-    candidates = (obj for obj in objects if obj.get("kind") == wanted.kind and obj.get("apiVersion") == wanted.version)
-    return [obj for obj in candidates if _in(obj, wanted.namespace) and _is_named(obj, wanted)]
+def find_params(objects: Iterable[Fields], ref: ParamRef) -> list[Fields]:
+    """The parameters of a reference among objects."""
+    candidates = (obj for obj in objects if obj.get("kind") == ref.kind and obj.get("apiVersion") == ref.version)
+    return [obj for obj in candidates if _in(obj, ref.namespace) and _is_named(obj, ref)]
 
 
-def _is_named(obj: Fields, wanted: Wanted) -> bool:
-    if wanted.selector is not None:
-        return bool(wanted.selector.selects(_labels(obj)))
-    return bool(lookup(obj, ("metadata", "name")) == wanted.name)
+def _is_named(obj: Fields, ref: ParamRef) -> bool:
+    if ref.selector is not None:
+        return bool(ref.selector.selects(_labels(obj)))
+    return bool(lookup(obj, ("metadata", "name")) == ref.name)
 
 
 def find_namespace(objects: Iterable[Fields], name: str) -> Fields:
     """The Namespace of a name. Raises: UnknownError."""
-    for namespace in find_params(objects, Wanted("v1", "Namespace", "", name, None)) if name else ():
+    for namespace in find_params(objects, ParamRef("v1", "Namespace", "", name, None)) if name else ():
         return namespace
     raise UnknownError("the Namespace of the object is not known: put it beside the policies")
 
 
 def share_budget(policies: Iterable[Policy]) -> int:
     """What one expression may cost, so that all together end in seconds; as much as for an API server where there are few."""
-    expressions = sum(len(policy.bindings) * sum(1 for _ in _expressions(policy)) for policy in policies)
+    expressions = sum(len(policy.bindings) * sum(1 for _ in _list_expressions(policy)) for policy in policies)
     return max(_MIN_EXPRESSION_COST, min(DEFAULT, _MAX_OBJECT_COST // max(1, expressions)))
 
 
@@ -135,7 +135,7 @@ class Write:
         self.metadata = [side["metadata"] for side in (obj, old) if side is not None and isinstance(side.get("metadata"), dict)]
         self.of_version = cache(self._of_version)
 
-    def named(self, field: str) -> str:
+    def read_name(self, field: str) -> str:
         """The name, the beginning of a generated name, or the namespace of the object."""
         value = self.metadata[0].get(field) if self.metadata else None
         return value if isinstance(value, str) else ""
@@ -157,85 +157,85 @@ class Write:
             values = {"kind": self.kind}, {"resource": BY_NAME[self.kind].plural}
             request |= {name: {"group": GROUP, "version": of, **value} for name, value in zip(names, values, strict=True)}
         options = {"apiVersion": "meta.k8s.io/v1", "kind": f"{self.operation.title()}Options"}
-        request |= {name: value for name in ("name", "namespace") if (value := self.named(name))}
+        request |= {name: value for name in ("name", "namespace") if (value := self.read_name(name))}
         request |= {name: self.review.get(name) or other for name, other in (("dryRun", False), ("options", options))}
         return {**request, "userInfo": self.user or {}}
 
 
-def ask(policy: Policy, write: Write, around: Around) -> list[Said]:
-    """What a policy says of a write, by each of its bindings that is about it."""
-    answers: list[Said] = []
-    question = _asked(policy, write, around)
-    version = policy.match.version_of(question)
-    taken = policy.match.selects(question) if version else False
+def ask(policy: Policy, write: Write, env: PolicyEnv) -> list[PolicyDecision]:
+    """The decisions of a policy about a write, by each of its bindings that matches."""
+    answers: list[PolicyDecision] = []
+    info = _read_write(policy, write, env)
+    version = policy.match.version_of(info)
+    taken = policy.match.selects(info) if version else False
     for binding in policy.bindings if taken is not False else ():
-        bound = binding.match.selects(question) if binding.match.version_of(question) else False
+        bound = binding.match.selects(info) if binding.match.version_of(info) else False
         if bound is False:
             continue
         try:
-            more = list(_Asking(policy, binding, write, around, version).said(sure=taken is not None and bound is not None))
+            decisions = list(_Evaluation(policy, binding, write, env, version).decide(sure=taken is not None and bound is not None))
         except UnknownError as error:
-            more = [Said(policy, binding.name, Level.NOT_EVALUATED, error.text, None, error.fact, is_error=True)]
-        answers += more
+            decisions = [PolicyDecision(policy, binding.name, Level.NOT_EVALUATED, error.text, None, error.fact, is_error=True)]
+        answers += decisions
     return answers
 
 
-def _asked(policy: Policy, write: Write, around: Around) -> Asked:
+def _read_write(policy: Policy, write: Write, env: PolicyEnv) -> WriteInfo:
     labels = tuple(each if isinstance(each := metadata.get("labels"), dict) else {} for metadata in write.metadata)
     known: Mapping[str, Any] | None = None
     if any(match.namespaces.requirements for match in (policy.match, *(each.match for each in policy.bindings))):
         try:
-            known = (around.namespace(write.named("namespace")).get("metadata") or {}).get("labels") or {}
+            known = (env.namespace(write.read_name("namespace")).get("metadata") or {}).get("labels") or {}
         except UnknownError:
             known = None
-    return Asked(write.kind, write.version, write.operation, write.named("name"), write.named("namespace"), labels, known)
+    return WriteInfo(write.kind, write.version, write.operation, write.read_name("name"), write.read_name("namespace"), labels, known)
 
 
-class _Asking:
+class _Evaluation:
     """One policy by one binding about one write."""
 
-    def __init__(self, policy: Policy, binding: Binding, write: Write, around: Around, version: str) -> None:
+    def __init__(self, policy: Policy, binding: Binding, write: Write, env: PolicyEnv, version: str) -> None:
         """`version` is the one in which the policy judges."""
-        self.policy, self.binding, self.write, self.around, self.version = policy, binding, write, around, version
+        self.policy, self.binding, self.write, self.env, self.version = policy, binding, write, env, version
 
-    def said(self, *, sure: bool) -> Iterator[Said]:
+    def decide(self, *, sure: bool) -> Iterator[PolicyDecision]:
         """The verdicts, validation by validation; `sure` says whether it is about the write at all. Raises: UnknownError."""
         policy = self.policy
         if policy.trouble:
-            yield from self._each(policy.trouble, None, is_error=True) if policy.fails else ()
+            yield from self._make_decisions(policy.trouble, None, is_error=True) if policy.fails else ()
             return
         if not sure:
-            self.around.namespace(self.write.named("namespace"))  # raises for what its labels depend on
+            self.env.namespace(self.write.read_name("namespace"))  # raises for what its labels depend on
         if "authorizer" in policy.reads:
             raise UnknownError("it needs the cluster's permissions (authorizer)")
         if not self.write.review and (unknown := _find_unknown(policy, self.write)):
             raise UnknownError(unknown)
-        if lacking := next((fact for fact in policy.facts if fact in self.around.lacking), ""):
-            raise UnknownError(f"the fact {lacking} is not known", lacking)
+        if missing_fact := next((fact for fact in policy.facts if fact in self.env.unknown_facts), ""):
+            raise UnknownError(f"the fact {missing_fact} is not known", missing_fact)
         params = self._params()
-        self.budget = max(_MIN_EXPRESSION_COST, self.around.budget // max(1, len(params)))
+        self.budget = max(_MIN_EXPRESSION_COST, self.env.budget // max(1, len(params)))
         for param in params:
-            yield from self._by(param)
+            yield from self._decide_for(param)
         if not params and policy.fails and not self.binding.allows_missing:
-            text = f"must have its parameter, the {self._wanted()}, which does not exist"
-            yield Said(policy, self.binding.name, Level.ERROR, text, answer=_NO_PARAMETER)  # whatever the actions of the Binding
+            text = f"must have its parameter, the {self._param_ref()}, which does not exist"
+            yield PolicyDecision(policy, self.binding.name, Level.ERROR, text, answer=_NO_PARAMETER)  # whatever the actions of the Binding
 
-    def _by(self, param: Fields | None) -> Iterator[Said]:
+    def _decide_for(self, param: Fields | None) -> Iterator[PolicyDecision]:
         scope = self._scope(param)
         problems, matches = [], True
         for _, condition in self.policy.conditions:
             try:
                 matches = matches and self._evaluate(condition, scope) is not False
             except EvaluationError as error:
-                problems.append(_failed(condition, error))
+                problems.append(_describe_failure(condition, error))
         if not matches:
             return
         if problems:
             text = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
-            yield from self._each(text, None, is_error=True) if self.policy.fails else ()
+            yield from self._make_decisions(text, None, is_error=True) if self.policy.fails else ()
             return
         for validation in self.policy.validations:
-            yield from self._validated(validation, scope)
+            yield from self._decide_by(validation, scope)
 
     def _evaluate(self, expression: Expression, scope: Mapping[str, object]) -> object:
         """The value. Raises: EvaluationError, UnknownError for an error that an API server would not meet."""
@@ -246,29 +246,29 @@ class _Asking:
                 raise UnknownError(missing) from None
             raise
 
-    def _validated(self, validation: Validation, scope: Mapping[str, object]) -> Iterator[Said]:
+    def _decide_by(self, validation: Validation, scope: Mapping[str, object]) -> Iterator[PolicyDecision]:
         program = validation.expression.program
         try:
             if self._evaluate(validation.expression, scope) is True:
                 return
         except EvaluationError as error:
             if self.policy.fails:
-                yield from self._each(_failed(validation.expression, error), validation.field_path, is_error=True)
+                yield from self._make_decisions(_describe_failure(validation.expression, error), validation.field_path, is_error=True)
             return
         path = validation.field_path
         if path is None:
             _, read = program.evaluate_traced(scope, self.budget)
             path = read[1:] if read and read[0] in ("object", "oldObject") else None
-        yield from self._each(_message(validation, scope, self.budget), path, reason=validation.reason)
+        yield from self._make_decisions(_choose_message(validation, scope, self.budget), path, reason=validation.reason)
 
-    def _each(self, text: str, path: Path | None, *, is_error: bool = False, reason: str = INVALID) -> Iterator[Said]:
+    def _make_decisions(self, text: str, path: Path | None, *, is_error: bool = False, reason: str = INVALID) -> Iterator[PolicyDecision]:
         """The finding by the gravest action of the binding; one that only audits notes it."""
-        place = self._home(path) if path is not None else None
+        place = self._to_author_path(path) if path is not None else None
         level = next(_LEVELS[action] for action in ACTIONS if action in self.binding.actions)
         text = f"the cluster would only audit it: {text}" if level is Level.NOT_EVALUATED else text
-        yield Said(self.policy, self.binding.name, level, text, place, "", is_error, reason)
+        yield PolicyDecision(self.policy, self.binding.name, level, text, place, "", is_error, reason)
 
-    def _home(self, path: Path) -> Path:
+    def _to_author_path(self, path: Path) -> Path:
         """A path of the judged version in the author's."""
         if self.version == self.write.version or self.write.kind not in KINDS:
             return path
@@ -284,8 +284,8 @@ class _Asking:
             "params": param,
             "request": Lazy(partial(self.write.request, self.version)),
         }
-        scope["namespaceObject"] = Lazy(lambda: self.around.namespace(self.write.named("namespace")))
-        scope |= {name: Lazy(partial(find, self.write)) for name, find in self.around.more.items()}
+        scope["namespaceObject"] = Lazy(lambda: self.env.namespace(self.write.read_name("namespace")))
+        scope |= {name: Lazy(partial(find, self.write)) for name, find in self.env.values.items()}
         scope["variables"] = {
             name: Lazy(partial(expression.program.evaluate, scope, self.budget)) for name, expression in self.policy.variables.items()
         }
@@ -300,17 +300,17 @@ class _Asking:
             raise UnknownError(f"no Binding in rules-from names its parameter, of kind {policy.param[1]}")
         if not binding.param_name and binding.param_selector is None:
             return [None]
-        return self.around.params(self._wanted())
+        return self.env.params(self._param_ref())
 
-    def _wanted(self) -> Wanted:
+    def _param_ref(self) -> ParamRef:
         version, kind = self.policy.param or ("", "")
-        namespace = self.binding.param_namespace or self.write.named("namespace")
-        return Wanted(version, kind, namespace, self.binding.param_name, self.binding.param_selector)
+        namespace = self.binding.param_namespace or self.write.read_name("namespace")
+        return ParamRef(version, kind, namespace, self.binding.param_name, self.binding.param_selector)
 
 
 def _find_unknown(policy: Policy, write: Write) -> str:
     """The part of a write that expressions read and no file holds, as a sentence; empty where there is none."""
-    texts = "\n".join(expression.text for expression in _expressions(policy))
+    texts = "\n".join(expression.text for expression in _list_expressions(policy))
     if _USER.search(texts):
         if write.user is None:
             return "it reads request.userInfo, and who writes is not known; --as names a user"
@@ -321,14 +321,14 @@ def _find_unknown(policy: Policy, write: Write) -> str:
 
 def _find_missing(write: Write, error: str) -> str:
     """The part of a write that no file holds and whose lack makes the error, as a sentence; empty where there is none."""
-    if error == "no such key: namespace" and not write.named("namespace"):
+    if error == "no such key: namespace" and not write.read_name("namespace"):
         return "it reads the namespace of the object, which names none; -n names one"
-    if error == "no such key: name" and not write.named("name") and write.named("generateName"):
+    if error == "no such key: name" and not write.read_name("name") and write.read_name("generateName"):
         return "it reads the name of the object, which the API server generates"
     return ""
 
 
-def _expressions(policy: Policy) -> Iterator[Expression]:
+def _list_expressions(policy: Policy) -> Iterator[Expression]:
     yield from (expression for _, expression in policy.conditions)
     yield from policy.variables.values()
     for validation in policy.validations:
@@ -337,11 +337,11 @@ def _expressions(policy: Policy) -> Iterator[Expression]:
             yield validation.message_expression
 
 
-def _failed(expression: Expression, error: EvaluationError) -> str:
+def _describe_failure(expression: Expression, error: EvaluationError) -> str:
     return f"expression '{expression.text}' resulted in error: {error}"
 
 
-def _message(validation: Validation, scope: Mapping[str, object], budget: int) -> str:
+def _choose_message(validation: Validation, scope: Mapping[str, object], budget: int) -> str:
     """The message as an API server chooses it: the computed one if it is fit to be shown, else the fixed one, else the expression."""
     text = ""
     if validation.message_expression is not None:
@@ -367,10 +367,10 @@ def _labels(obj: Fields) -> Mapping[str, Any]:
 
 
 @lru_cache(maxsize=2)
-def _compiled(texts: tuple[str, ...]) -> tuple[tuple[Policy, ...], tuple[Any, ...], int]:
+def _compile_policies(texts: tuple[str, ...]) -> tuple[tuple[Policy, ...], tuple[Any, ...], int]:
     """The policies of JSON documents, the other objects among these, and what one expression may cost."""
     documents = [json.loads(text) for text in texts]
-    bindings = [_bound(document) for document in documents if is_binding(document)]
+    bindings = [_read_binding(document) for document in documents if is_binding(document)]
     policies = tuple(_read_or_mark(document, bindings) for document in documents if is_policy(document))
     return (
         policies,
@@ -379,7 +379,7 @@ def _compiled(texts: tuple[str, ...]) -> tuple[tuple[Policy, ...], tuple[Any, ..
     )
 
 
-def _bound(data: Fields) -> Binding:
+def _read_binding(data: Fields) -> Binding:
     """A binding; one that can't be read asks nothing, as it couldn't in a cluster, where it couldn't be created."""
     try:
         return read_binding(data)
@@ -399,8 +399,8 @@ def _read_or_mark(data: Fields, bindings: Iterable[Binding]) -> Policy:
 
 def find_trouble(policy: Policy) -> str:
     """Why the server can't ask a policy, though `check` can; empty if it can."""
-    lacking = sorted(policy.reads & _LACKING)
-    return f"must not read {lacking[0]}, which the server does not know; leave it to check" if lacking else ""
+    unreadable = sorted(policy.reads & _NOT_ON_SERVER)
+    return f"must not read {unreadable[0]}, which the server does not know; leave it to check" if unreadable else ""
 
 
 def judge_by_policies(texts: tuple[str, ...], write: Write, facts: Facts, *, sure: bool = False) -> list[Finding]:
@@ -409,21 +409,21 @@ def judge_by_policies(texts: tuple[str, ...], write: Write, facts: Facts, *, sur
     Where something is unknown, the failure policy decides, as for an expression with an error; `sure` findings are those that depend on
     nothing unknown, such as a parameter. A binding that only audits has no effect.
     """
-    policies, objects, budget = _compiled(texts)
+    policies, objects, budget = _compile_policies(texts)
     known = known_facts(facts)
-    more = {"facts": lambda _: known, "line": lambda _: str(facts.line)}
-    lacking = frozenset(facts._fields) - known.keys()
+    values = {"facts": lambda _: known, "line": lambda _: str(facts.line)}
+    unknown_facts = frozenset(facts._fields) - known.keys()
 
-    def params(wanted: Wanted) -> list[Fields]:
-        there = find_params(objects, wanted)
+    def params(ref: ParamRef) -> list[Fields]:
+        there = find_params(objects, ref)
         if sure and not there:
-            raise UnknownError(f"its parameter, the {wanted}, is not known")
+            raise UnknownError(f"its parameter, the {ref}, is not known")
         return there
 
-    around = Around(partial(find_namespace, objects), params, more, lacking, budget)
+    env = PolicyEnv(partial(find_namespace, objects), params, values, unknown_facts, budget)
     findings = []
     for policy in policies:
-        for answer in ask(policy, write, around):
+        for answer in ask(policy, write, env):
             unknown = answer.level is Level.NOT_EVALUATED
             if unknown and (sure or not (answer.is_error and policy.fails)):
                 continue

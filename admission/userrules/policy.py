@@ -81,7 +81,7 @@ class ResourceRule(NamedTuple):
         )
 
 
-class Asked(NamedTuple):
+class WriteInfo(NamedTuple):
     """What matching looks at of a write."""
 
     kind: str
@@ -102,21 +102,21 @@ class Match(NamedTuple):
     namespaces: Selector = EVERYTHING
     objects: Selector = EVERYTHING
 
-    def version_of(self, question: Asked) -> str:
+    def version_of(self, info: WriteInfo) -> str:
         """The version in which the object is judged; empty where the resource rules are not about it."""
-        if self._found(self.excluded, question):
+        if self._find_version(self.excluded, info):
             return ""
-        return self._found(self.rules, question) if self.rules else question.version
+        return self._find_version(self.rules, info) if self.rules else info.version
 
-    def selects(self, question: Asked) -> bool | None:
+    def selects(self, info: WriteInfo) -> bool | None:
         """Whether its selectors take the object and its namespace; None where the namespace's labels are not known."""
-        if self.objects.requirements and not any(self.objects.selects(labels) for labels in question.labels):
+        if self.objects.requirements and not any(self.objects.selects(labels) for labels in info.labels):
             return False
-        known = {NAMESPACE_NAME: question.namespace} if question.namespace else {}
-        labels = known if question.namespace_labels is None else {**question.namespace_labels, **known}
-        return self.namespaces.selects(labels, whole=question.namespace_labels is not None and bool(question.namespace))
+        known = {NAMESPACE_NAME: info.namespace} if info.namespace else {}
+        labels = known if info.namespace_labels is None else {**info.namespace_labels, **known}
+        return self.namespaces.selects(labels, whole=info.namespace_labels is not None and bool(info.namespace))
 
-    def places(self) -> Iterator[str]:
+    def list_kind_versions(self) -> Iterator[str]:
         """The `Kind/version`s that it may be about."""
         for kind in KINDS:
             for version in kind.versions:
@@ -128,13 +128,11 @@ class Match(NamedTuple):
         """The operations that it may be about."""
         return frozenset(op for op in _OPS if not self.rules or any(not rule.operations.isdisjoint((_ANY, op)) for rule in self.rules))
 
-    def _found(self, rules: tuple[ResourceRule, ...], question: Asked) -> str:
-        kind = BY_NAME[question.kind]
-        others = (version.name for version in kind.versions if version.name != question.version) if self.equivalent else ()
-        versions = (question.version, *others)
-        covered = (
-            version for version in versions if any(rule.covers(kind.plural, version, question.operation, question.name) for rule in rules)
-        )
+    def _find_version(self, rules: tuple[ResourceRule, ...], info: WriteInfo) -> str:
+        kind = BY_NAME[info.kind]
+        others = (version.name for version in kind.versions if version.name != info.version) if self.equivalent else ()
+        versions = (info.version, *others)
+        covered = (version for version in versions if any(rule.covers(kind.plural, version, info.operation, info.name) for rule in rules))
         return next(covered, "")
 
 
@@ -213,7 +211,7 @@ def rule_of(
     return Rule(
         code=CODE,
         name=PREFIX + name,
-        where=dict.fromkeys(match.places(), ""),
+        where=dict.fromkeys(match.list_kind_versions(), ""),
         when=(),
         on=match.operations(),
         needs=facts,

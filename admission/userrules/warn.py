@@ -14,7 +14,7 @@ from .policy import CHECK, Expression, Policy
 from .schema_types import type_of_config_map, type_of_kind
 
 
-class Warned(NamedTuple):
+class ExpressionWarning(NamedTuple):
     """A sentence about a place in an expression; line and column count from 1."""
 
     path: Path
@@ -23,7 +23,7 @@ class Warned(NamedTuple):
     column: int
 
 
-def find_warnings(policy: Policy, line: Line) -> Iterator[Warned]:
+def find_warnings(policy: Policy, line: Line) -> Iterator[ExpressionWarning]:
     """Yields the faults of a policy's expressions by the schemas of an operator release. A cluster accepts the policy nevertheless."""
     for kind, version in _kinds_of(policy):
         try:
@@ -32,7 +32,7 @@ def find_warnings(policy: Policy, line: Line) -> Iterator[Warned]:
             continue
         for path, expression, names in _typed(policy, object_type, line):
             for fault in expression.program.check(names).faults:
-                yield Warned(path, f"{kind} {version}: {fault}", fault.line, fault.column)
+                yield ExpressionWarning(path, f"{kind} {version}: {fault}", fault.line, fault.column)
 
 
 def _kinds_of(policy: Policy) -> Iterator[tuple[str, str]]:

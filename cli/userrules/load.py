@@ -11,7 +11,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from ...admission.userrules.evaluate import Around, UnknownError, Wanted, Write, find_namespace, find_params, known_facts, share_budget
+from ...admission.userrules.evaluate import ParamRef, PolicyEnv, UnknownError, Write, find_namespace, find_params, known_facts, share_budget
 from ...admission.userrules.policy import Binding, Policy, PolicyError
 from ...admission.userrules.read import is_binding, is_policy, name_of, read_binding, read_policy
 from ...admission.userrules.warn import find_warnings
@@ -162,15 +162,15 @@ class UserRuleContext:
         self.rules, self._documents, self._pods, self._live = rules, cache(documents), cache(pods), live
         self.took_part: set[str] = set()  # names of policies about the kinds of the objects of the run
         self._newest: dict[Line, list[Fields]] = {}
-        self._around: tuple[Facts, Around] | None = None
+        self._around: tuple[Facts, PolicyEnv] | None = None
 
-    def around(self, facts: Facts) -> Around:
+    def around(self, facts: Facts) -> PolicyEnv:
         """The known surroundings of an object in a cluster of these facts."""
         if self._around is None or self._around[0] is not facts:
             self._around = facts, self._make_around(facts)
         return self._around[1]
 
-    def _make_around(self, facts: Facts) -> Around:
+    def _make_around(self, facts: Facts) -> PolicyEnv:
         def documents(_: object) -> list[Fields]:
             if facts.line not in self._newest:
                 self._newest[facts.line] = [_newest(obj, facts) for obj in (*self.rules.objects, *self._documents())]
@@ -181,7 +181,7 @@ class UserRuleContext:
 
         known = known_facts(facts)
         more = {"documents": documents, "pods": pods, "facts": lambda _: known, "line": lambda _: str(facts.line)}
-        return Around(self._namespace, self._params, more, frozenset(Facts._fields) - known.keys(), share_budget(self.rules.policies))
+        return PolicyEnv(self._namespace, self._params, more, frozenset(Facts._fields) - known.keys(), share_budget(self.rules.policies))
 
     def _namespace(self, name: str) -> Fields:
         """The Namespace of a name: of a file, else of the cluster. Raises: UnknownError."""
@@ -192,7 +192,7 @@ class UserRuleContext:
                 raise
         return self._live.namespace(name)
 
-    def _params(self, wanted: Wanted) -> list[Fields]:
+    def _params(self, wanted: ParamRef) -> list[Fields]:
         """The wanted parameters of the files, and those of the cluster that no file has. Raises: UnknownError."""
         params = find_params(self._objects(), wanted)
         if self._live is None and not params:

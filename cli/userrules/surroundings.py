@@ -6,7 +6,7 @@ import asyncio
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from ...admission.userrules.evaluate import UnknownError, Wanted, find_params
+from ...admission.userrules.evaluate import ParamRef, UnknownError, find_params
 from ...kube.errors import ApiError, NotServedError
 from ...kube.resources import NAMESPACES, Resource
 from ..installation.connection import connect_cluster
@@ -27,14 +27,14 @@ class PolicyInputs:
 
     def namespace(self, name: str) -> Node:
         """The Namespace of a name. Raises: UnknownError."""
-        namespaces = self._read_once(Wanted("v1", "Namespace", "", name, None))
+        namespaces = self._read_once(ParamRef("v1", "Namespace", "", name, None))
         if isinstance(namespaces, ApiError):
             raise UnknownError(f"the Namespace {name} can't be read: {namespaces.message}")
         if not namespaces:
             raise UnknownError(f"the Namespace {name} is not in the cluster")
         return namespaces[0]
 
-    def params(self, wanted: Wanted) -> list[Node]:
+    def params(self, wanted: ParamRef) -> list[Node]:
         """The wanted parameters. Raises: UnknownError."""
         if (wanted.version, wanted.kind) == ("v1", "Secret"):
             raise UnknownError("its parameter is a Secret, which is not read: a policy could print it")
@@ -43,7 +43,7 @@ class PolicyInputs:
             raise UnknownError(f"its parameter, the {wanted}, can't be read: {params.message}")
         return params
 
-    def _read(self, wanted: Wanted) -> list[Node] | ApiError:
+    def _read(self, wanted: ParamRef) -> list[Node] | ApiError:
         """Asks once for each, also for what may not be read."""
 
         async def ask() -> list[Node]:
@@ -56,7 +56,7 @@ class PolicyInputs:
             return error
 
 
-async def _read(cluster: Cluster, wanted: Wanted) -> list[Node]:
+async def _read(cluster: Cluster, wanted: ParamRef) -> list[Node]:
     resource = NAMESPACES if wanted.kind == NAMESPACES.kind and wanted.version == "v1" else await _resource(cluster, wanted)
     namespace = wanted.namespace if resource.namespaced else ""
     if wanted.selector is None:
@@ -65,7 +65,7 @@ async def _read(cluster: Cluster, wanted: Wanted) -> list[Node]:
     return find_params((await cluster.list(resource, namespace)).items, wanted)
 
 
-async def _resource(cluster: Cluster, wanted: Wanted) -> Resource:
+async def _resource(cluster: Cluster, wanted: ParamRef) -> Resource:
     """The resource of the kind of parameters. Raises: ApiError."""
     group, _, version = wanted.version.rpartition("/")
     for resource in await cluster.resources(group, version):

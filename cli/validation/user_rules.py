@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ...admission.pipeline import Admission
-from ...admission.userrules.evaluate import Said, Write, ask
+from ...admission.userrules.evaluate import PolicyDecision, Write, ask
 from ...api.kinds import BY_NAME
 from ...api.paths import Path
 from ...api.schema import Node
@@ -30,7 +30,7 @@ def ask_user_rules(run_rules: UserRuleContext, write: Admission, findings: Findi
             findings.add(rule, verdict.level.value, POLICIES, _with_keys(verdict.path or (), write.schema), verdict.text)
 
 
-def ask_all(run_rules: UserRuleContext, write: Admission, facts: Facts, groups: Sequence[str]) -> Iterator[Said]:
+def ask_all(run_rules: UserRuleContext, write: Admission, facts: Facts, groups: Sequence[str]) -> Iterator[PolicyDecision]:
     """The verdicts of all policies on a write."""
     obj, old = (None, write.object) if write.operation == DELETE else (write.object, write.old)
     user = {"username": write.user, **({"groups": [*groups]} if groups else {})} if write.user else None

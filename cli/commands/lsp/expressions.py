@@ -129,7 +129,7 @@ def _offset(document: Document, path: Path, text: str, line: int, column: int) -
 def _list_names(expression: _Expression, release: Line) -> Iterator[Mapping[str, StaticType]]:
     """The names that the expression may use, with their types, for each kind and version that the policy is about."""
     policy, known = expression.policy, False
-    for kind, _, version in (place.partition("/") for place in policy.match.places()):
+    for kind, _, version in (place.partition("/") for place in policy.match.list_kind_versions()):
         try:
             names = list_names(policy.kind, type_of_kind(kind, version, release), policy.param, release)
         except KeyError:  # of a later release

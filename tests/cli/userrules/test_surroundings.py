@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from dynamo_webhooks.admission.userrules.evaluate import UnknownError, Wanted
+from dynamo_webhooks.admission.userrules.evaluate import ParamRef, UnknownError
 from dynamo_webhooks.admission.userrules.policy import Requirement, Selector
 from dynamo_webhooks.cli.userrules.surroundings import PolicyInputs
 from dynamo_webhooks.kube.errors import ForbiddenError
@@ -38,7 +38,7 @@ def made(connected: Callable[..., Any]) -> MemoryCluster:
 
 
 def _names(name: str = "", selector: Selector | None = None, namespace: str = "llm", kind: str = "ConfigMap") -> list[str]:
-    return [one["metadata"]["name"] for one in PolicyInputs("", "").params(Wanted("v1", kind, namespace, name, selector))]
+    return [one["metadata"]["name"] for one in PolicyInputs("", "").params(ParamRef("v1", kind, namespace, name, selector))]
 
 
 @pytest.mark.usefixtures("made")
@@ -73,7 +73,7 @@ def test_nothing_is_asked_for_twice_and_no_secret_ever(made: MemoryCluster) -> N
         with pytest.raises(UnknownError, match="the Namespace llm can't be read"):
             around.namespace("llm")
         with pytest.raises(UnknownError, match="its parameter is a Secret, which is not read"):
-            around.params(Wanted("v1", "Secret", "llm", "token", None))
+            around.params(ParamRef("v1", "Secret", "llm", "token", None))
     assert asked == ["get"]
 
 

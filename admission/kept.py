@@ -30,10 +30,10 @@ from ..policies.rule import Level, Rule
 _OTHER: Final = {ALPHA: BETA, BETA: ALPHA}
 _CAUSES: Final = {Reason.TYPE_INVALID: Cause.INVALID, Reason.TOO_LONG: Cause.INVALID, Reason.TOO_MANY: Cause.INVALID}
 _Identity: TypeAlias = tuple[str, Path, str]
-_SAID: Final = "value: "  # what a cause of an API server says before the sentence
+_VALUE_PREFIX: Final = "value: "  # what a cause of an API server says before the sentence
 
 
-def judge_kept(review: Review, most: int | None = None) -> list[Finding]:
+def judge_kept_values(review: Review, most: int | None = None) -> list[Finding]:
     """Findings about values that only the kind's other version has, at the annotation that keeps them.
 
     An update isn't refused for what its stored object kept and said already. `most` is as in `evaluate`. An object with as many findings
@@ -42,15 +42,15 @@ def judge_kept(review: Review, most: int | None = None) -> list[Finding]:
     key = _find_key(review)
     if not key or _is_unchanged(review):
         return []
-    kept = _Kept(review)
-    there = kept.read(review.object)
-    if there is None:
+    view = _OtherVersion(review)
+    obj = view.convert(review.object)
+    if obj is None:
         return []  # it can't be converted, and is refused where that is tried
-    old = None if review.old is None else kept.read(review.old)
-    findings = [*kept.list_broken_rules(there, old, most), *kept.list_schema_errors(there, old, most)]
-    own = set() if not findings or (most and len(findings) >= most) else kept.find_own(there, {_identify(finding) for finding in findings})
-    place: Path = ("metadata", "annotations", Key(key))
-    return [_place(finding, place, kept.version) for finding in findings if _identify(finding) not in own]
+    old = None if review.old is None else view.convert(review.old)
+    findings = [*view.list_broken_rules(obj, old, most), *view.list_schema_errors(obj, old, most)]
+    own = set() if not findings or (most and len(findings) >= most) else view.find_own(obj, {_identify(finding) for finding in findings})
+    annotation: Path = ("metadata", "annotations", Key(key))
+    return [_move_to_annotation(finding, annotation, view.version) for finding in findings if _identify(finding) not in own]
 
 
 @cache
@@ -81,7 +81,7 @@ def _find_key(review: Review) -> str:
     return annotation if remainder.spec or remainder.kept else ""
 
 
-class _Kept:
+class _OtherVersion:
     """An object of a review in its kind's other version."""
 
     __slots__ = ("kind", "name", "review", "version")
@@ -91,34 +91,34 @@ class _Kept:
         self.name, _, author = review.kind.partition("/")
         self.kind, self.version = kind_of(self.name, review.line), _OTHER[author]
 
-    def read(self, obj: Fields) -> Fields | None:
+    def convert(self, obj: Fields) -> Fields | None:
         """An object in the other version; None if that can't say it."""
         try:
             return convert_for_reading(self.kind, obj, self.version)
         except ConversionError:
             return None
 
-    def list_broken_rules(self, there: Fields, old: Fields | None = None, most: int | None = None) -> list[Finding]:
+    def list_broken_rules(self, obj: Fields, old: Fields | None = None, most: int | None = None) -> list[Finding]:
         """The findings of rules that read v1alpha1; those of v1beta1 are asked about every object."""
         if self.version != ALPHA:
             return []
-        findings = evaluate(self.review.across(f"{self.name}/{self.version}", there, old), most)
+        findings = evaluate(self.review.across(f"{self.name}/{self.version}", obj, old), most)
         return [finding for finding in findings if finding.level in REFUSING]  # advice is for who writes that version
 
-    def list_schema_errors(self, there: Fields, old: Fields | None = None, most: int | None = None) -> list[Finding]:
+    def list_schema_errors(self, obj: Fields, old: Fields | None = None, most: int | None = None) -> list[Finding]:
         """What the schema refuses; nothing in a component that is made of a graph, which was judged itself."""
-        return [] if owning_graph(self.review) is not None else list(islice(self.find_schema_errors(there, old), most))
+        return [] if owning_graph(self.review) is not None else list(islice(self.find_schema_errors(obj, old), most))
 
-    def find_schema_errors(self, there: Fields, old: Fields | None = None) -> Iterator[Finding]:
+    def find_schema_errors(self, obj: Fields, old: Fields | None = None) -> Iterator[Finding]:
         """Yields them one by one, those of a graph's components, too."""
-        return (as_finding(error, KEPT_VALUE) for error in self._find_errors(there, old))
+        return (as_finding(error, KEPT_VALUE) for error in self._find_errors(obj, old))
 
-    def find_own(self, there: Fields, identities: set[_Identity]) -> set[_Identity]:
+    def find_own(self, obj: Fields, identities: set[_Identity]) -> set[_Identity]:
         """Those of the findings that the object has without the kept values, too."""
-        plain = self.read(_without(self.review.object, reserved_keys(self.kind)))
+        plain = self.convert(_without(self.review.object, reserved_keys(self.kind)))
         if plain is None:
             return set()
-        plain, own = _in_order(plain, there), set[_Identity]()
+        plain, own = _sort_components(plain, obj), set[_Identity]()
         for finding in chain(self.list_broken_rules(plain), self.find_schema_errors(plain)):
             if (identity := _identify(finding)) in identities:
                 own.add(identity)
@@ -126,23 +126,23 @@ class _Kept:
                     break
         return own
 
-    def _find_errors(self, there: Fields, old: Fields | None) -> Iterator[FieldError]:
+    def _find_errors(self, obj: Fields, old: Fields | None) -> Iterator[FieldError]:
         excess = bounds(self.name, self.version)
-        if (first_error := excess(there)) is not None:
+        if (first_error := excess(obj)) is not None:
             if old is None or excess(old) is None:
                 yield first_error
             return
         schema = load_schema(self.name, self.version, self.review.line)
         old = None if old is None else without_nulls(old, schema)
         # conversion leaves nulls, which an API server drops
-        for error in find_errors(without_nulls(there, schema), schema, old):
+        for error in find_errors(without_nulls(obj, schema), schema, old):
             if error.path[:1] == ("spec",):
                 yield error
 
 
 def as_finding(error: FieldError, rule: Rule) -> Finding:
     """What a schema refuses, in the words of a rule."""
-    _, value, text = error.message.partition(_SAID)
+    _, value, text = error.message.partition(_VALUE_PREFIX)
     cause = _CAUSES.get(error.reason) or Cause(error.reason.value)
     sentence = text if value else error.message
     return Finding(rule, cause, Level.ERROR, error.path, sentence.removeprefix(f"{error.field} in body "))
@@ -152,21 +152,21 @@ def _identify(finding: Finding) -> _Identity:
     return finding.rule.code, finding.path, finding.text
 
 
-def _place(finding: Finding, place: Path, version: str) -> Finding:
+def _move_to_annotation(finding: Finding, annotation: Path, version: str) -> Finding:
     colon = ":" if finding.rule is KEPT_VALUE else ""
     text = f"{format_path(finding.path, MESSAGE_LENGTH)} of {version}{colon} {finding.text}"
-    return finding._replace(path=place, text=text, fix=finding.fix or finding.rule.fix_in(version), value=None, mend=None)
+    return finding._replace(path=annotation, text=text, fix=finding.fix or finding.rule.fix_in(version), value=None, mend=None)
 
 
-def _in_order(obj: Fields, other: Fields) -> Fields:
+def _sort_components(obj: Fields, other: Fields) -> Fields:
     """The object with its components in the order of the other's, which the annotation knows."""
     listed, wanted = ((each.get("spec") or {}).get("components") for each in (obj, other))
     if not listed or not wanted:
         return obj
-    places = {each.get("name"): place for place, each in enumerate(wanted) if each}
+    order = {each.get("name"): index for index, each in enumerate(wanted) if each}
     return {
         **obj,
-        "spec": {**obj["spec"], "components": sorted(listed, key=lambda each: places.get((each or {}).get("name"), len(places)))},
+        "spec": {**obj["spec"], "components": sorted(listed, key=lambda each: order.get((each or {}).get("name"), len(order)))},
     }
 
 

@@ -31,7 +31,7 @@ class Loss(NamedTuple):
     text: str
 
 
-def losses(
+def find_losses(
     obj: Fields, name: str, version: str, old: Fields | None = None, *, admitted: bool = True, line: Line = DEFAULT_LINE
 ) -> Iterator[Loss]:
     """What a round trip loses. Never raises. An object not `admitted` by the schema is only converted forward; `old` is the stored one."""
@@ -62,7 +62,7 @@ def losses(
     except Exception as error:  # noqa: BLE001 - as above
         yield _fault(error, f"the conversion back from {other}")
     else:
-        yield from _lost(kind, obj, back, other)
+        yield from _find_lost_fields(kind, obj, back, other)
 
 
 def _is_proven(kind: Kind, obj: Fields, there: Fields) -> bool:
@@ -75,13 +75,13 @@ def _is_proven(kind: Kind, obj: Fields, there: Fields) -> bool:
     return not any(key in before for key in own) and not any(kept in after.get(key, "") for key in own)
 
 
-def _lost(kind: Kind, obj: Fields, back: Fields, other: str) -> Iterator[Loss]:
+def _find_lost_fields(kind: Kind, obj: Fields, back: Fields, other: str) -> Iterator[Loss]:
     """The fields that a round trip changes or drops."""
-    for path, *_ in find_differences(_compared(kind, back), _compared(kind, obj)):
+    for path, *_ in find_differences(_strip_annotations(kind, back), _strip_annotations(kind, obj)):
         yield Loss(CONVERSION_LOSS, _level(kind, obj), tuple(path), f"changes when it is converted to {other} and back")
 
 
-def _compared(kind: Kind, obj: Fields) -> Fields:
+def _strip_annotations(kind: Kind, obj: Fields) -> Fields:
     """The object without annotations of conversion, without empty metadata, which conversion adds, and without defaults of one version."""
     form = kind.form(obj, obj["apiVersion"] == api_version(ALPHA), True) if kind.form is not None else None
     if form is not None:
@@ -105,7 +105,7 @@ def _fault(error: Exception, what: str) -> Loss:
     return Loss(CONVERSION_LOSS, Level.FAULT, (), f"{what} raised {type(error).__name__}; this is an internal error")
 
 
-def long_remainder(review: Review, length: int) -> list[Finding]:
+def judge_long_remainder(review: Review, length: int) -> list[Finding]:
     """The finding about an object in a request of `length` bytes; the Go operator has none."""
     name, _, version = review.kind.partition("/")
     if length < LIGHT or name not in KINDS or is_deletion(review):

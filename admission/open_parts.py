@@ -27,35 +27,35 @@ _COMPONENTS: Final = {DGD_V1ALPHA1: "services", DGD: "components", DCD_V1ALPHA1:
 
 def judge_open_parts(review: Review, most: int) -> list[Finding]:
     """At most so many unknown fields and violations of the schema in templates of roles, without those that the stored object has."""
-    place = _COMPONENTS.get(review.kind)
-    if place is None or review.line < ENGINES_SINCE or is_deletion(review):
+    field = _COMPONENTS.get(review.kind)
+    if field is None or review.line < ENGINES_SINCE or is_deletion(review):
         return []
     kind, _, version = review.kind.partition("/")
     schema = load_schema(kind, version, review.line)
-    findings = list(islice(_find(review.object, place, schema), most))
+    findings = list(islice(_find_mistakes(review.object, field, schema), most))
     if not findings or review.old is None:
         return findings
-    stored = {_identify(finding, review.old) for finding in _find(review.old, place, schema)}
+    stored = {_identify(finding, review.old) for finding in _find_mistakes(review.old, field, schema)}
     return [finding for finding in findings if _identify(finding, review.object) not in stored]
 
 
-def _find(obj: Fields, place: str, schema: Node) -> Iterator[Finding]:
-    for path, component in _list_components(obj, place):
+def _find_mistakes(obj: Fields, field: str, schema: Node) -> Iterator[Finding]:
+    for path, component in _list_components(obj, field):
         for index, template in list_templates(component):
-            whole: Path = (*path, "roles", index, "podTemplate")
-            node = find_node(schema, whole) or {}
+            template_path: Path = (*path, "roles", index, "podTemplate")
+            node = find_node(schema, template_path) or {}
             known = without_nulls(template, node)  # a copy, which may be pruned
             for below in prune(known, node):
-                yield Finding(UNKNOWN_FIELD, Cause.INVALID, Level.ERROR, whole + below, "is not a field of this kind")
+                yield Finding(UNKNOWN_FIELD, Cause.INVALID, Level.ERROR, template_path + below, "is not a field of this kind")
             errors = [error for check in (structure_errors, list_errors) for error in check(known, node)]
             for error in errors:
-                yield as_finding(error._replace(path=whole + error.path), SCHEMA_RULE)
+                yield as_finding(error._replace(path=template_path + error.path), SCHEMA_RULE)
             # v1alpha1 has features beside the other fields
             features = {**component, "experimental": component.get("experimental") or component}
             for below, text in () if errors else list_refused(features, known):
                 # a rule of its own reads annotations of roles
                 if below[:2] != ("metadata", "annotations") and not _lacks_image(component, known, below):
-                    yield Finding(pod_refused, Cause.INVALID, Level.ERROR, whole + below, text)
+                    yield Finding(pod_refused, Cause.INVALID, Level.ERROR, template_path + below, text)
 
 
 def _lacks_image(component: Fields, template: Fields, path: Path) -> bool:
@@ -64,15 +64,15 @@ def _lacks_image(component: Fields, template: Fields, path: Path) -> bool:
     return is_lpx and path[-1] == "image" and not str(lookup(template, path)).strip()
 
 
-def _list_components(obj: Fields, place: str) -> Iterator[tuple[Path, Fields]]:
+def _list_components(obj: Fields, field: str) -> Iterator[tuple[Path, Fields]]:
     spec: Fields = obj.get("spec") or {}
-    if not place:
+    if not field:
         yield ("spec",), spec
         return
-    listed: Any = spec.get(place) or ()
+    listed: Any = spec.get(field) or ()
     for step, component in listed.items() if isinstance(listed, dict) else enumerate(listed):
         if component:
-            yield ("spec", place, Key(step) if isinstance(step, str) else step), component
+            yield ("spec", field, Key(step) if isinstance(step, str) else step), component
 
 
 def _identify(finding: Finding, obj: Fields) -> tuple[tuple[object, ...], str]:

@@ -17,10 +17,10 @@ from ..api.walk.validate import validate
 from ..policies.facts import Facts
 from ..policies.finding import Finding
 from ..policies.review import UPDATE, Fields, Review
-from .judging import Defaulted, compute_defaults, judge
+from .judging import ObjectDefaults, compute_defaults, judge
 from .new_pods import NewPods
-from .ownership import Verdict, judge_owner
-from .registration import MUTATED_ONCE, Purpose, read_as
+from .ownership import OwnerAnswer, judge_owner
+from .registration import MUTATED_ONCE, Purpose, find_rule_version
 
 
 class Settings(NamedTuple):
@@ -93,14 +93,14 @@ class Admission:
     @property
     def mutated(self) -> bool:
         """Whether a mutating webhook is called for this write."""
-        return read_as(self.kind, Purpose.MUTATE) != "" and (self.operation != UPDATE or self.kind not in MUTATED_ONCE)
+        return find_rule_version(self.kind, Purpose.MUTATE) != "" and (self.operation != UPDATE or self.kind not in MUTATED_ONCE)
 
-    def defaults(self) -> Defaulted:
+    def defaults(self) -> ObjectDefaults:
         """Compute the webhook's defaults without applying them. Raises: ConversionError."""
         return compute_defaults(self.review())
 
     @property
-    def owned(self) -> Verdict | None:
+    def owned(self) -> OwnerAnswer | None:
         """The verdict about a request that another version owns, or of v1beta2; None for objects with rules and defaults."""
         return judge_owner(self.kind, self.version, self.object, self.old)
 

@@ -52,7 +52,7 @@ _BARE: Final = frozenset(
 
 
 @cache
-def read_as(kind: str, purpose: Purpose) -> str:
+def find_rule_version(kind: str, purpose: Purpose) -> str:
     """The version in which rules or defaults read a kind, to which objects are converted first; empty if it has no such webhook."""
     if (kind, purpose) not in WEBHOOKS:
         return ""

@@ -37,7 +37,7 @@ _MACROS: Final = {
 _TWO_VARIABLES: Final = frozenset({"existsOne", "transformList", "transformMap", "transformMapEntry"})
 
 
-class Place(NamedTuple):
+class Symbol(NamedTuple):
     """A word of an expression: the type before its point, its own type, and the names that it can be where no point is before it."""
 
     name: str
@@ -47,7 +47,7 @@ class Place(NamedTuple):
     names: Mapping[str, StaticType]
 
 
-class _Looking(Checker):
+class _ScopeRecorder(Checker):
     """A checker that keeps the names that are known at a word."""
 
     def __init__(self, text: str, names: Mapping[str, StaticType], wanted: Tree) -> None:
@@ -60,32 +60,32 @@ class _Looking(Checker):
         return super().type_of(tree)
 
 
-def find_place(text: str, at: int, names: Mapping[str, StaticType]) -> Place | None:
+def find_symbol(text: str, at: int, names: Mapping[str, StaticType]) -> Symbol | None:
     """The word around an offset of a text that can be parsed; None where none is a name."""
-    start, end = _word(text, at)
+    start, end = _find_word(text, at)
     try:
         tree = parse(text)
     except (ParseError, RecursionError):
         return None
-    wanted = next((node for node in _nodes(tree) if node.name == text[start:end] and _begin(text, node) == start), None)
-    return None if wanted is None else _look(text, tree, wanted, names)
+    wanted = next((node for node in _nodes(tree) if node.name == text[start:end] and _find_begin(text, node) == start), None)
+    return None if wanted is None else _describe_symbol(text, tree, wanted, names)
 
 
-def find_gap(text: str, at: int, names: Mapping[str, StaticType]) -> Place | None:
+def find_unwritten_symbol(text: str, at: int, names: Mapping[str, StaticType]) -> Symbol | None:
     """The place at an offset of a text that is being written, for a word that is not there yet; None inside a string."""
-    start, end = _word(text, at)
+    start, end = _find_word(text, at)
     before = text[:start] + _HERE
-    for tried in (before + text[end:], before + _closing(before)):
+    for tried in (before + text[end:], before + _close_brackets(before)):
         try:
             tree = parse(tried)
         except (ParseError, RecursionError):
             continue
         wanted = next((node for node in _nodes(tree) if node.name == _HERE), None)
-        return None if wanted is None else _look(tried, tree, wanted, names)
+        return None if wanted is None else _describe_symbol(tried, tree, wanted, names)
     return None
 
 
-def _word(text: str, at: int) -> tuple[int, int]:
+def _find_word(text: str, at: int) -> tuple[int, int]:
     """Where the word around an offset begins and ends."""
     begins = re.search(r"\w*\Z", text[:at])
     start = begins.start() if begins else at
@@ -93,7 +93,7 @@ def _word(text: str, at: int) -> tuple[int, int]:
     return start, match.end() if match else at
 
 
-def _begin(text: str, tree: Tree) -> int:
+def _find_begin(text: str, tree: Tree) -> int:
     """Where the name of a node begins; a selection begins with its point."""
     if tree.kind != "select":
         return tree.at
@@ -109,7 +109,7 @@ def _nodes(tree: Tree) -> Iterator[Tree]:
         waiting += node.below
 
 
-def _closing(text: str) -> str:
+def _close_brackets(text: str) -> str:
     """The brackets that are open at the end of a text, closed."""
     closing: list[str] = []
     for match in _BRACKET.finditer(text):
@@ -120,23 +120,23 @@ def _closing(text: str) -> str:
     return "".join(reversed(closing))
 
 
-def _look(text: str, tree: Tree, wanted: Tree, names: Mapping[str, StaticType]) -> Place:
-    looking = _Looking(text, names, wanted)
+def _describe_symbol(text: str, tree: Tree, wanted: Tree, names: Mapping[str, StaticType]) -> Symbol:
+    recorder = _ScopeRecorder(text, names, wanted)
     try:
-        looking.type_of(tree)
+        recorder.type_of(tree)
     except RecursionError:
-        return Place(wanted.name, None, "", None, names)
+        return Symbol(wanted.name, None, "", None, names)
     has_point = wanted.kind == "select" or (wanted.kind == "call" and bool(wanted.value))
-    space = (dotted_name(wanted.below[0], looking.known) or "") if has_point else ""
+    space = (dotted_name(wanted.below[0], recorder.known) or "") if has_point else ""
     if space not in SPACES:
         space = ""
-    owner = looking.types.get(id(wanted.below[0]), DYN) if has_point and not space else None
-    own = looking.types.get(id(wanted)) if wanted.kind != "call" else None
-    return Place(wanted.name, owner and _shown(looking, owner), space, own and _shown(looking, own), looking.known)
+    owner = recorder.types.get(id(wanted.below[0]), DYN) if has_point and not space else None
+    own = recorder.types.get(id(wanted)) if wanted.kind != "call" else None
+    return Symbol(wanted.name, owner and _resolve_type(recorder, owner), space, own and _resolve_type(recorder, own), recorder.known)
 
 
-def _shown(looking: Checker, kind: StaticType) -> StaticType:
-    resolved = looking.unifier.resolve(kind, unbound=DYN)
+def _resolve_type(recorder: Checker, kind: StaticType) -> StaticType:
+    resolved = recorder.unifier.resolve(kind, unbound=DYN)
     return DYN if resolved is ERROR else resolved
 
 
@@ -146,16 +146,16 @@ def fields_of(owner: StaticType) -> Mapping[str, StaticType]:
     return inner.fields or {}
 
 
-def list_functions(place: Place, minor: int = 0) -> dict[str, list[str]]:
+def list_functions(symbol: Symbol, minor: int = 0) -> dict[str, list[str]]:
     """The functions and macros of a minor release of Kubernetes, 0 for any, that can be at a place, each with its signatures."""
     functions: dict[str, list[str]] = {}
-    for signature, name, given, since in _functions():
+    for signature, name, operands, since in _functions():
         space, _, last = name.rpartition(".")
-        if given is None if place.owner is not None else (given is not None or space != place.space):
+        if operands is None if symbol.owner is not None else (operands is not None or space != symbol.space):
             continue
         if 0 < minor < since:
             continue
-        if place.owner is None or given is None or _takes(name, given, place.owner):
+        if symbol.owner is None or operands is None or _accepts(name, operands, symbol.owner):
             functions.setdefault(last, []).append(signature)
     return functions
 
@@ -170,16 +170,16 @@ def _functions() -> tuple[tuple[str, str, StaticType | None, int], ...]:
 
 
 def _describe(module: str, signature: str) -> tuple[str, str, StaticType | None, int]:
-    name, of_value, given, result = split(signature)
+    name, of_value, operands, result = split(signature)
     since = SINCE_TWO_VARIABLES if name in _TWO_VARIABLES else SINCE.get(name, SINCE_MODULE.get(module, 0))
     if name in _MACROS:
-        given = signature.partition(f".{name}(")[0]
-    return signature, name, map_types(given, result)[0][0] if of_value else None, since
+        operands = signature.partition(f".{name}(")[0]
+    return signature, name, map_types(operands, result)[0][0] if of_value else None, since
 
 
-def _takes(name: str, given: StaticType, owner: StaticType) -> bool:
+def _accepts(name: str, operands: StaticType, owner: StaticType) -> bool:
     """Whether a function can be called on a value; macros of lists can also be called on maps."""
     unifier = Unifier()
-    return unifier.fit((owner,), (rename(given, {}, unifier.parameter),)) or (
-        name in _MACROS and given.name == "list" and owner.name == "map"
+    return unifier.fit((owner,), (rename(operands, {}, unifier.parameter),)) or (
+        name in _MACROS and operands.name == "list" and owner.name == "map"
     )

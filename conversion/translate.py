@@ -12,14 +12,14 @@ from .services import Services
 _PARTS: Final = ("spec", "status")
 
 
-class Place(NamedTuple):
+class TranslatedPath(NamedTuple):
     """A place in the other version; if that lacks the field, `exact` is false and `path` the nearest enclosing block."""
 
     path: Path
     exact: bool
 
 
-def translate_path(kind: Kind, path: Path, obj: Fields, version: str, other: Fields) -> Place:
+def translate_path(kind: Kind, path: Path, obj: Fields, version: str, other: Fields) -> TranslatedPath:
     """Translate a path of `obj` into `version`, in which the same object is `other`.
 
     Paths outside spec and status don't change. Keys of a map become indices of a list in `other`.
@@ -30,38 +30,38 @@ def translate_path(kind: Kind, path: Path, obj: Fields, version: str, other: Fie
 class Translation:
     """Translates paths of one object, which must not change; each list is searched for names only once."""
 
-    __slots__ = ("_found", "_kind", "_obj", "_other", "_rightward")
+    __slots__ = ("_indices", "_kind", "_obj", "_other", "_rightward")
 
     def __init__(self, kind: Kind, obj: Fields, version: str, other: Fields) -> None:
         self._kind, self._obj, self._other = kind, obj, other
         self._rightward = version == RIGHT
-        self._found: dict[int, dict[str, int]] = {}  # by id of a list of `other`: the first index of each name
+        self._indices: dict[int, dict[str, int]] = {}  # by id of a list of `other`: the first index of each name
 
-    def of(self, path: Path) -> Place:
+    def of(self, path: Path) -> TranslatedPath:
         """The place of one path."""
         part = path[0] if path else ""
         if part not in _PARTS:
-            return Place(path, True)
+            return TranslatedPath(path, True)
         for length in range(len(path), 1, -1):
-            translated = self._translated(path[:length])
+            translated = self._translate(path[:length])
             if translated is not None:
                 # without a correspondence inside an entry, its lens returns the entry
-                entry = length > len(_ENTRY) and isinstance(path[2], (Key, int)) and translated == self._translated(path[:3])
-                return Place(self._placed((part, *translated)), length == len(path) and not entry)
-        return Place((part,), len(path) == 1)
+                entry = length > len(_ENTRY) and isinstance(path[2], (Key, int)) and translated == self._translate(path[:3])
+                return TranslatedPath(self._use_indices((part, *translated)), length == len(path) and not entry)
+        return TranslatedPath((part,), len(path) == 1)
 
-    def _translated(self, path: Path) -> Path | None:
+    def _translate(self, path: Path) -> Path | None:
         part = str(path[0])
         struct, fields = self._kind.spec if part == "spec" else self._kind.status, object_member(self._obj, part)
         return struct.to_right(path[1:], fields) if self._rightward else struct.to_left(path[1:], fields, object_member(self._other, part))
 
-    def _placed(self, path: Path) -> Path:
+    def _use_indices(self, path: Path) -> Path:
         """Replace names of list elements by their indices, as far as the object has them."""
         steps: list[str | int] = []
         other: Any = self._other
         for step in path:
             if type(other) is list and isinstance(step, str):
-                index = self._index(other, step)
+                index = self._find_index(other, step)
                 steps.append(step if index is None else index)
                 other = other[index] if index is not None else None
                 continue
@@ -72,17 +72,17 @@ class Translation:
                 other = other.get(step) if type(other) is dict else None
         return tuple(steps)
 
-    def _index(self, items: list[Any], name: str) -> int | None:
-        known = self._found.get(id(items))
+    def _find_index(self, items: list[Any], name: str) -> int | None:
+        known = self._indices.get(id(items))
         if known is None:
-            known = self._found[id(items)] = {}
+            known = self._indices[id(items)] = {}
             for index, item in enumerate(items):
                 if type(item) is dict and type(called := item.get("name") or "") is str:
                     known.setdefault(called, index)
         return known.get(name)
 
 
-def copied_path(kind: Kind, path: Path, obj: Fields) -> Path | None:
+def find_copied_path(kind: Kind, path: Path, obj: Fields) -> Path | None:
     """The place in v1alpha1 of a field of a v1beta1 object, if a value of one is a value of the other; else None."""
     part, at = str(path[0]), 1
     if part not in _PARTS:

@@ -151,7 +151,7 @@ def evaluate(review: Review, most: int | None = None) -> list[Finding]:
     blamed = _pardon(review, _collect(review, _plan_of(review, operation=DELETING if deleting else "")))
     findings = list(blamed) if most is None else _bounded(blamed, most)
     if len(findings) > 1:
-        findings.sort(key=place)
+        findings.sort(key=sort_key)
     return findings
 
 
@@ -193,7 +193,7 @@ def compute_edits(review: Review) -> list[Edit]:
     return [edit for edit in _collect(review, _plan_of(review, defaults=True)) if isinstance(edit, Edit)]
 
 
-def idle(review: Review) -> list[Finding]:
+def list_idle_defaults(review: Review) -> list[Finding]:
     """The defaults that can't be computed because of an unknown fact or an internal error; only reports need them."""
     return [finding for finding in _collect(review, _plan_of(review, defaults=True)) if isinstance(finding, Finding)]
 
@@ -244,7 +244,7 @@ def _stored(review: Review, old: Fields) -> Iterator[Finding]:
     return _collect(review.before(old), _plan_of(review, operation=UPDATE))
 
 
-def place(finding: Finding) -> tuple[int, tuple[tuple[int, str], ...], str]:
+def sort_key(finding: Finding) -> tuple[int, tuple[tuple[int, str], ...], str]:
     """Sort key of findings: the order of rules, then the field."""
     # indices sort as numbers, names as text as far as it is shown; the two never meet at one depth of one object
     steps = tuple((part, "") if isinstance(part, int) else (0, part[:MESSAGE_LENGTH]) for part in finding.path)

@@ -6,7 +6,7 @@ from typing import Any, Final
 import orjson
 
 from ..admission.judging import judge
-from ..admission.losses import long_remainder
+from ..admission.losses import judge_long_remainder
 from ..admission.new_pods import patch_new_pod
 from ..admission.open_parts import judge_open_parts
 from ..admission.ownership import judge_owner
@@ -184,7 +184,7 @@ def _validated(call: Call, write: Admission, length: int, *, excluded: bool) -> 
     findings = (
         []
         if excluded
-        else judge(review, MAX_FINDINGS, MAX_NAMED_FINDINGS) + judge_open_parts(review, MAX_FINDINGS) + long_remainder(review, length)
+        else judge(review, MAX_FINDINGS, MAX_NAMED_FINDINGS) + judge_open_parts(review, MAX_FINDINGS) + judge_long_remainder(review, length)
     )
     if write.settings.policies and not is_deletion(review):  # users' own are no operator's, whose namespace it may be
         findings += _by_policies(call, write)

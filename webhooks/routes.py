@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 
 from ..admission.new_pods import PATH
-from ..admission.registration import OWNED, WEBHOOKS, Purpose, read_as
+from ..admission.registration import OWNED, WEBHOOKS, Purpose, find_rule_version
 from ..api.kinds import BETA, BY_NAME
 
 
@@ -38,7 +38,7 @@ def route_path(kind: str, version: str, purpose: Purpose) -> str:
 
 def _table() -> dict[str, Route]:
     routes = [
-        Route(route_path(kind, version.name, purpose), purpose, kind, version.name, read_as(kind, purpose))
+        Route(route_path(kind, version.name, purpose), purpose, kind, version.name, find_rule_version(kind, purpose))
         for kind, purpose in WEBHOOKS
         for version in BY_NAME[kind].versions
     ]

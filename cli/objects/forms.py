@@ -4,7 +4,7 @@ import copy
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...admission.judging import Defaulted
+from ...admission.judging import ObjectDefaults
 from ...admission.pipeline import Admission, Settings, decode_and_shape
 from ...api.kinds import BY_NAME, api_version
 from ...api.line import Line
@@ -82,7 +82,7 @@ def apply_schema_defaults(obj: Fields, line: Line) -> Fields:
     return filled
 
 
-def default(decoded: Fields, server: SimulatedServer, old: Fields | None = None) -> Defaulted:
+def default(decoded: Fields, server: SimulatedServer, old: Fields | None = None) -> ObjectDefaults:
     """The mutating webhook's defaults; with `old` as the update of that object. Raises: FormError."""
     kind, version = _kind_and_version(decoded)
     operation = CREATE if old is None else UPDATE

@@ -9,7 +9,7 @@ from ...api.kinds import BY_NAME
 from ...api.paths import Key, Path, format_path
 from ...api.schema import Node, child_node, find_node, resolve, whole_schema
 from ...conversion.kinds import KINDS, field_rows
-from ...conversion.translate import Place, translate_path
+from ...conversion.translate import TranslatedPath, translate_path
 
 _NAME: Final = "NAME"  # of an item without one, and of any component
 _ANY: Final = re.compile(r"\{\}|\[\]")
@@ -97,13 +97,13 @@ def _at(value: Any, pattern: tuple[str, ...], path: Path) -> Iterator[tuple[Path
                 yield from _at(item, pattern[1:], (*path, index))
 
 
-def _translated(kind: str, path: Path, version: str, other: str) -> Place:
+def _translated(kind: str, path: Path, version: str, other: str) -> TranslatedPath:
     """A path in the other version; list items are in both by their names."""
     schema = whole_schema(kind, version)
     steps = tuple(0 if is_item else step for step, is_item in zip(path, _items(schema, path), strict=True))
     place = translate_path(KINDS[kind], steps, _example(schema, path), other, {})
     marks = _items(whole_schema(kind, other), place.path)
-    return Place(tuple(Key(step) if is_item else step for step, is_item in zip(place.path, marks, strict=True)), place.exact)
+    return TranslatedPath(tuple(Key(step) if is_item else step for step, is_item in zip(place.path, marks, strict=True)), place.exact)
 
 
 def _items(schema: Node, path: Path) -> Iterator[bool]:

@@ -7,10 +7,10 @@ from contextlib import suppress
 from copy import deepcopy
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ...admission.judging import OldError
+from ...admission.judging import StoredObjectError
 from ...admission.pipeline import Admission
 from ...admission.pipeline import Settings as Serving
-from ...admission.registration import Purpose, read_as
+from ...admission.registration import Purpose, find_rule_version
 from ...api.crd import is_open, served_schema
 from ...api.kinds import BY_NAME, GAMMA, GROUP, api_version, list_kind_versions
 from ...api.line import Line
@@ -324,7 +324,7 @@ class _Run:
 
     def _policies(self, wrong: list[Path]) -> None:
         """Reports what the rules find of an object that can be read into its type."""
-        if not read_as(self.kind, Purpose.VALIDATE):
+        if not find_rule_version(self.kind, Purpose.VALIDATE):
             return
         if not any(path[:1] in ((), ("metadata",)) for path in wrong) and self.write.excluded:
             self.findings.note("policies", "", "the namespace is excluded: another operator validates its objects", "")
@@ -339,8 +339,8 @@ class _Run:
             return
         try:
             judged = [*self.write.judge(), *self._pods_of_roles()]
-        except OldError as error:
-            read = read_as(self.kind, Purpose.VALIDATE)
+        except StoredObjectError as error:
+            read = find_rule_version(self.kind, Purpose.VALIDATE)
             reason = f"the old object can't be converted to {read}: {format_path(error.path)}: {error.reason}"
             self.findings.note("policies", "", reason, "")
             return
@@ -377,13 +377,13 @@ class _Run:
             return
         if any(finding.rule == checks.UNCONVERTIBLE.name for finding in self.findings.located):
             return
-        from ...admission.losses import losses
+        from ...admission.losses import find_losses
 
         by_schema = [finding for finding in self.findings.located if finding.stage != POLICIES or finding.rule == checks.SCHEMA_RULE.name]
         # the rest of the object is judged without unknown fields
         refused = any(finding.level == ERROR and finding.rule != checks.UNKNOWN_FIELD.name for finding in by_schema)
         write, admitted = self.write, self.settings.schema and not refused  # by the schema, as far as it was asked
-        for loss in losses(write.object, self.kind, self.version, write.old, admitted=admitted, line=self.settings.line):
+        for loss in find_losses(write.object, self.kind, self.version, write.old, admitted=admitted, line=self.settings.line):
             rule = loss.rule
             if rule is not checks.UNCONVERTIBLE or not self.findings.is_repeated(rule, CONVERSION, loss.path[:-2], loss.path, loss.text):
                 self.findings.add(rule, loss.level.value, CONVERSION, loss.path, loss.text)

@@ -13,7 +13,7 @@ import orjson
 
 from ...admission.pipeline import Admission
 from ...admission.pipeline import Settings as Serving
-from ...admission.registration import Purpose, read_as, webhook_name
+from ...admission.registration import Purpose, find_rule_version, webhook_name
 from ...api.crd import served_schema
 from ...api.kinds import BETA, BY_NAME, GROUP, api_version
 from ...api.paths import MISSING, lookup
@@ -241,7 +241,7 @@ class _Server:
         return denied
 
     def _denied(self) -> ServerResponse | None:
-        if not read_as(self.kind, Purpose.VALIDATE):
+        if not find_rule_version(self.kind, Purpose.VALIDATE):
             return None
         response = self._call_webhook(Purpose.VALIDATE, self.write.object)
         self.warnings += response.get("warnings", ())

@@ -7,7 +7,7 @@ import jsonpatch
 import pytest
 
 from dynamo_webhooks.admission.judging import VersionView, compute_defaults, judge
-from dynamo_webhooks.admission.registration import WEBHOOKS, Purpose, read_as
+from dynamo_webhooks.admission.registration import WEBHOOKS, Purpose, find_rule_version
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import format_path
 from dynamo_webhooks.conversion.engine import convert, convert_for_reading
@@ -63,7 +63,7 @@ def test_a_patch_of_copied_fields_has_the_effect_of_converting_the_object(line: 
         assert done.edits == compute_defaults(Review(f"{GRAPH}/v1beta1", CREATE, there, facts=facts)).edits, number
         copied = done.patch()
         with monkeypatch.context() as whole:
-            whole.setattr(VersionView, "_edits", lambda *_: None)
+            whole.setattr(VersionView, "_translate_edits", lambda *_: None)
             general = done.patch()
         one, two = (convert(kind_of(GRAPH, line), jsonpatch.apply_patch(obj, each), "v1beta1").object for each in (copied, general))
         assert (one.get("spec"), one.get("status")) == (two.get("spec"), two.get("status")), number
@@ -90,4 +90,4 @@ def test_kinds_are_read_in_the_version_of_their_rules() -> None:
             for name in rule.kinds
             if ".v1alpha1." not in rule.module
         }
-        assert found == {(purpose, f"{kind}/{read_as(kind, purpose)}") for kind, purpose in WEBHOOKS}
+        assert found == {(purpose, f"{kind}/{find_rule_version(kind, purpose)}") for kind, purpose in WEBHOOKS}

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 
 from dynamo_webhooks.admission.judging import judge
-from dynamo_webhooks.admission.kept import judge_kept
+from dynamo_webhooks.admission.kept import judge_kept_values
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import format_path
 from dynamo_webhooks.api.schema import load_schema
@@ -95,12 +95,12 @@ def test_an_update_is_not_refused_for_what_it_did_not_touch() -> None:
 def test_many_faults_and_nulls_hide_none_and_are_not_all_looked_for() -> None:
     claims = [{"name": f"c{index}", "create": True} for index in range(60)]  # each without what a new claim needs
     review = Review(f"{GRAPH}/v1beta1", CREATE, _graph({"pvcs": claims}), None, facts=FACTS)
-    found = [one for one in judge_kept(review, 20) if one.rule is KEPT_VALUE]
+    found = [one for one in judge_kept_values(review, 20) if one.rule is KEPT_VALUE]
     assert len(found) == 20
     assert {format_path(one.path) for one in found} == {PLACE}
     nulls = [{"name": "c", "create": False, "size": None, "storageClass": None} for _ in range(60)]
     review = Review(f"{GRAPH}/v1beta1", CREATE, _graph({"pvcs": [*nulls, claims[0]]}), None, facts=FACTS)
-    assert {one.text.partition(" of ")[0] for one in judge_kept(review, 20) if one.rule is KEPT_VALUE} == {"spec.pvcs[60]"}
+    assert {one.text.partition(" of ")[0] for one in judge_kept_values(review, 20) if one.rule is KEPT_VALUE} == {"spec.pvcs[60]"}
 
 
 def test_the_reconciler_judges_it_too() -> None:
@@ -125,7 +125,7 @@ def test_an_update_of_labels_is_not_read_again_and_one_that_wakes_a_kept_value_i
     kept = {"services": {"later": {"ingress": {**INGRESS, "host": "https://bank.example.com"}}}}
     old = _graph(kept, "front")
     assert "DYN207" in _codes(_judged(_graph(kept, "front", "later"), old))
-    monkeypatch.setattr("dynamo_webhooks.admission.kept._Kept", None)
+    monkeypatch.setattr("dynamo_webhooks.admission.kept._OtherVersion", None)
     assert _judged(_graph(kept, "front", labels={"team": "a"}), old) == []
 
 
@@ -139,7 +139,7 @@ def test_what_conversion_wrote_itself_is_judged_as_its_author_was(name: str, lin
         obj = make_object(Dice(SEED, "kept", name, line, first, number), name, first, line=line)
         own = evaluate(Review(f"{name}/{first}", CREATE, obj, facts=facts)) if first == "v1alpha1" else []
         wanted = {(one.rule.code, format_path(one.path)) for one in own if one.level in REFUSING}
-        found = judge_kept(Review(f"{name}/{other}", CREATE, convert(kind_of(name, line), obj, other).object, facts=facts))
+        found = judge_kept_values(Review(f"{name}/{other}", CREATE, convert(kind_of(name, line), obj, other).object, facts=facts))
         told = {(one.rule.code, one.text.partition(f" of {first}")[0]) for one in found if one.rule is not KEPT_VALUE}
         # mounts without a directory and repeated entries are live in both versions, and refused by the schema of v1beta1
         assert {each for each in wanted if each[0] not in ("DYN203", "DYN260")} <= told <= wanted, number

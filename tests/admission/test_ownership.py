@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.admission.ownership import Verdict, judge_owner
+from dynamo_webhooks.admission.ownership import OwnerAnswer, judge_owner
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.webhooks.admission import answer
@@ -72,7 +72,7 @@ def test_a_spec_is_changed_only_through_its_owner(obj: dict[str, Any], old: dict
 @pytest.mark.parametrize("version", [ALPHA, BETA, GAMMA])
 @pytest.mark.parametrize("obj", ["text", 5, [], None, True])
 def test_what_is_no_object_has_no_owner(obj: Any, version: str) -> None:
-    assert judge_owner("DynamoGraphDeploymentRequest", version, obj, obj) in (None, Verdict())
+    assert judge_owner("DynamoGraphDeploymentRequest", version, obj, obj) in (None, OwnerAnswer())
 
 
 @pytest.mark.parametrize("old", [None, request(BETA, {"v1beta2": NATIVE})])

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import pytest
 
-from dynamo_webhooks.admission.judging import in_version
 from dynamo_webhooks.admission.judging import judge as evaluate
+from dynamo_webhooks.admission.judging import reword_finding
 from dynamo_webhooks.admission.pipeline import Admission, Settings
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.api.paths import Key
@@ -251,7 +251,7 @@ def test_a_value_is_never_read_as_a_reference() -> None:
         found = evaluate(Review(DGD, CREATE, {"spec": {"components": [{"name": "w"}], "restart": restart}}, facts=Facts(grove=True)))
         said = next(finding for finding in found if finding.rule.name == "restart-order-unknown")
         assert said.text == f'must be a component of this graph, got "{name}"'
-        assert in_version(said, ALPHA).text == f'must be a service of this graph, got "{name}"'
+        assert reword_finding(said, ALPHA).text == f'must be a service of this graph, got "{name}"'
 
 
 def test_values_are_put_into_the_words_of_their_version() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from dynamo_webhooks.admission.judging import VersionView, difference
+from dynamo_webhooks.admission.judging import VersionView, diff_to_patch
 from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.admission.registration import Purpose
@@ -191,7 +191,7 @@ def test_the_stored_object_is_read_by_the_defaults() -> None:
     ],
 )
 def test_the_smallest_patch(before: Any, after: Any, operations: Any) -> None:
-    assert difference(before, after) == operations
+    assert diff_to_patch(before, after) == operations
 
 
 def _other(route: Route) -> Route:
@@ -289,5 +289,5 @@ def test_rules_say_of_a_view_what_they_say_of_the_whole(kind: str, version: str,
         return [_answered(*each, kind, version, purpose).body for each in asked for purpose in (Purpose.VALIDATE, Purpose.MUTATE)]
 
     viewing = answers()
-    monkeypatch.setattr(VersionView, "judged", lambda across, obj, **_: convert(across.kind, obj, across.read).object)
+    monkeypatch.setattr(VersionView, "convert_for_rules", lambda across, obj, **_: convert(across.kind, obj, across.rule_version).object)
     assert viewing == answers()

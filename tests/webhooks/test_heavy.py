@@ -114,7 +114,7 @@ def test_a_short_object_is_not_converted_again(path: str, monkeypatch: pytest.Mo
     assert response(found)["allowed"]
     assert {*found.verdict.rules} <= {"field-without-effect"}
     with pytest.raises(NameError):
-        losses.long_remainder(Review(f"{GRAPH}/v1alpha1", "CREATE", _graph(70_000), None), 70_000)
+        losses.judge_long_remainder(Review(f"{GRAPH}/v1alpha1", "CREATE", _graph(70_000), None), 70_000)
 
 
 def test_a_default_that_leaves_no_room_takes_nothing_away() -> None:

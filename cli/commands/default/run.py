@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ....admission.judging import Defaulted
+from ....admission.judging import ObjectDefaults
 from ....api.paths import MISSING, Path, format_path, lookup
 from ....api.schema import Node, whole_schema
 from ....api.shape import path_of
@@ -101,10 +101,10 @@ def default_object(manifest: Manifest, request: DefaultsRequest) -> DefaultedObj
         return DefaultedObject(manifest, manifest.data, [], [], [], str(error))
     edits = sorted(name_edits(done), key=lambda edit: (manifest.document.position(edit.path).line, edit.rule, format_path(edit.path)))
     operations = done.patch()
-    return DefaultedObject(manifest, apply_patch(manifest.data, done, operations), edits, operations, done.idle())
+    return DefaultedObject(manifest, apply_patch(manifest.data, done, operations), edits, operations, done.list_idle())
 
 
-def name_edits(done: Defaulted) -> list[NamedEdit]:
+def name_edits(done: ObjectDefaults) -> list[NamedEdit]:
     """The edits as the author sees them, in the order in which the defaults made them."""
     result, translation = done.object, None
     if done.view is not None and done.judged is not None:
@@ -112,7 +112,7 @@ def name_edits(done: Defaulted) -> list[NamedEdit]:
     return [named for edit in done.edits for named in _named(edit, done, result, translation)]
 
 
-def _named(edit: Edit, done: Defaulted, result: Fields, translation: Translation | None) -> Iterator[NamedEdit]:
+def _named(edit: Edit, done: ObjectDefaults, result: Fields, translation: Translation | None) -> Iterator[NamedEdit]:
     place = _author_path(edit, result, translation)
     if place is not None:
         yield _edit(edit, done.review.object, place, edit.value)
@@ -147,7 +147,7 @@ def _leaves(value: Any, before: object) -> Iterator[tuple[Path, Any]]:
         yield (), value
 
 
-def apply_patch(written: Fields, done: Defaulted, operations: list[PatchOperation]) -> Fields:
+def apply_patch(written: Fields, done: ObjectDefaults, operations: list[PatchOperation]) -> Fields:
     """Apply a patch of the stored object to what the author wrote; parents that only the schema's defaults made come along."""
     entries = []
     for operation in operations:
@@ -159,6 +159,6 @@ def apply_patch(written: Fields, done: Defaulted, operations: list[PatchOperatio
     return changed
 
 
-def _schema(done: Defaulted) -> Node:
+def _schema(done: ObjectDefaults) -> Node:
     kind, _, version = done.review.kind.partition("/")
     return whole_schema(kind, version)

@@ -14,7 +14,7 @@ from ....admission.userrules.warn import list_names
 from ....api.line import Line
 from ....api.paths import Path, lookup
 from ....cel import ParseError, compile_text
-from ....cel.cursor import Place, fields_of, find_gap, find_place, list_functions
+from ....cel.cursor import Symbol, fields_of, find_symbol, find_unwritten_symbol, list_functions
 from ....cel.declarations import SPACES
 from ....cel.types import DYN, StaticType
 from ...yaml.load import Document, Source, read_text
@@ -63,7 +63,7 @@ def list_words(source: Source, line: int, column: int, release: Line, minor: int
         return None
     words: dict[str, ExpressionSymbol] = {}
     for names in _list_names(expression, release):
-        place = find_gap(expression.text, expression.at, names)
+        place = find_unwritten_symbol(expression.text, expression.at, names)
         for word in () if place is None else _words(place, 0 if expression.policy.kind == CHECK else minor):
             words.setdefault(word.text, word)
     return list(words.values())
@@ -75,7 +75,7 @@ def describe_word(source: Source, line: int, column: int, release: Line) -> str:
     if expression is None:
         return ""
     for names in _list_names(expression, release):
-        place = find_place(expression.text, expression.at, names)
+        place = find_symbol(expression.text, expression.at, names)
         if place is None or (place.owner is not None and place.type is DYN and place.name not in fields_of(place.owner)):
             continue  # this kind has no such field; another one may
         if place.type is None:
@@ -161,7 +161,7 @@ def _type_of(expression: object, names: Mapping[str, StaticType]) -> StaticType:
         return DYN
 
 
-def _words(place: Place, minor: int) -> Iterator[ExpressionSymbol]:
+def _words(place: Symbol, minor: int) -> Iterator[ExpressionSymbol]:
     if place.owner is not None:
         yield from (
             ExpressionSymbol(name, str(static_type), _describe(place.owner, name)) for name, static_type in fields_of(place.owner).items()

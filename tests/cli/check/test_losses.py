@@ -6,7 +6,7 @@ from unittest.mock import Mock
 import pytest
 
 from dynamo_webhooks.admission import losses as module
-from dynamo_webhooks.admission.losses import Loss, losses
+from dynamo_webhooks.admission.losses import Loss, find_losses
 from dynamo_webhooks.api.kinds import ALPHA
 from dynamo_webhooks.cli.validation.levels import FAULT, WARNING
 from dynamo_webhooks.cli.yaml.load import load_documents
@@ -28,7 +28,7 @@ BOTH = BOTH.replace("namespace: llm", "annotations: {mine: x}")
 
 
 def _losses(obj: dict[str, Any], **words: Any) -> list[Loss]:
-    return list(losses(obj, GRAPH, ALPHA, **words))
+    return list(find_losses(obj, GRAPH, ALPHA, **words))
 
 
 def _told(found: list[Loss]) -> list[tuple[str, str, tuple[str | int, ...]]]:

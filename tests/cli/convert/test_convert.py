@@ -463,13 +463,13 @@ def test_the_line_of_the_project_file_is_converted_for(command: Command, files: 
 def test_cost_grows_with_the_components(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     """The names of an object's list are gathered once, and not for each field that is translated."""
     gathered = []
-    plain = Translation._index
+    plain = Translation._find_index
 
     def counted(self: Translation, items: list[Any], name: str) -> int | None:
-        gathered.append(len(items) if id(items) not in self._found else 1)
+        gathered.append(len(items) if id(items) not in self._indices else 1)
         return plain(self, items, name)
 
-    monkeypatch.setattr(Translation, "_index", counted)
+    monkeypatch.setattr(Translation, "_find_index", counted)
     costs = []
     for many in (20, 80):
         parts = [{"name": f"w{number}", "type": "worker"} for number in range(many)]

@@ -7,7 +7,7 @@ from html import unescape
 from itertools import islice
 from typing import Final
 
-from dynamo_webhooks.admission.judging import in_version, judge
+from dynamo_webhooks.admission.judging import judge, reword_finding
 from dynamo_webhooks.api.kinds import list_kind_versions
 from dynamo_webhooks.api.operator.configuration import leaves
 from dynamo_webhooks.cli.commands.completion.candidates import list_actions
@@ -105,7 +105,7 @@ def recorded_messages() -> Iterator[tuple[str, str]]:
         for finding in [] if review.operation == "DELETE" else judge(review):
             if finding.rule.name in list_messages():
                 for version in ("v1alpha1", "v1beta1"):
-                    yield finding.rule.name, format_finding(in_version(finding, version)).removesuffix(f" [{finding.rule.name}]")
+                    yield finding.rule.name, format_finding(reword_finding(finding, version)).removesuffix(f" [{finding.rule.name}]")
 
 
 SHORT: Final = {"pod-refused", "ckpt-pod-refused", "dgdr-pod-refused"}  # whose sentences are of few words, in many forms

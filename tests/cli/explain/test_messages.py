@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 import yaml
 
-from dynamo_webhooks.admission.judging import in_version
+from dynamo_webhooks.admission.judging import reword_finding
 from dynamo_webhooks.cli.commands.explain.cause import split_causes
 from dynamo_webhooks.cli.commands.explain.message import find, load_tables
 from dynamo_webhooks.cli.commands.explain.sentence import find_rules_by_text
@@ -29,7 +29,7 @@ def test_every_rule_is_found_by_what_it_says_of_its_own_bad_examples_in_either_v
         with subtests.test(name):
             assert own
             for finding, words in itertools.product(own, {version, "v1beta1"}):
-                text = format_finding(finding if words == version else in_version(finding, words)).removesuffix(f" [{rule.name}]")
+                text = format_finding(finding if words == version else reword_finding(finding, words)).removesuffix(f" [{rule.name}]")
                 found = find_rules_by_text(f'The {kind} "g" is invalid: {text}')
                 assert rule.name in [one.name for one in found], text
                 assert len(found) <= 2, text

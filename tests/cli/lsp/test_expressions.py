@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
 
-from dynamo_webhooks.cel.cursor import find_gap, find_place
+from dynamo_webhooks.cel.cursor import find_symbol, find_unwritten_symbol
 from dynamo_webhooks.cli.commands.lsp.answers import Completion, describe_at, list_completions
 from dynamo_webhooks.cli.yaml.load import Source
 from tests.cli.lsp.test_lsp import NEWEST_ASKED, Editor, editor
@@ -162,7 +162,7 @@ PIECES: Final = st.sampled_from(
 
 @given(st.lists(PIECES, max_size=12).map("".join), st.integers(0, 40))
 def test_no_expression_and_no_place_raises(text: str, at: int) -> None:
-    for find in (find_gap, find_place):
+    for find in (find_unwritten_symbol, find_symbol):
         find(text, min(at, len(text)), {})
     source = Source("p.yaml", _validation(text))
     for column in range(1, len(source.lines[-2]) + 2):

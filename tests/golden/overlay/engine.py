@@ -9,14 +9,14 @@ from typing import Any, Final
 from unittest import mock
 
 from dynamo_webhooks.admission import judging
-from dynamo_webhooks.admission.judging import Defaulted, VersionView
+from dynamo_webhooks.admission.judging import ObjectDefaults, VersionView
 from dynamo_webhooks.api.kinds import ALPHA, BETA
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.engine import convert_for_reading
 from dynamo_webhooks.policies import catalogue, evaluate, sameness
 from dynamo_webhooks.policies.component import failover
 from dynamo_webhooks.policies.components import INTRA_POD, read_failover
-from dynamo_webhooks.policies.evaluate import is_deletion, place
+from dynamo_webhooks.policies.evaluate import is_deletion, sort_key
 from dynamo_webhooks.policies.facts import UNKNOWN, Facts
 from dynamo_webhooks.policies.finding import Finding
 from dynamo_webhooks.policies.graph import annotations as graph_annotations
@@ -44,7 +44,7 @@ def list_rules_of_1_2() -> tuple[Rule, ...]:
 def _judged(view: VersionView, obj: Fields, *, pods: bool = True) -> Fields:
     """The definitions of line 1.5 can say more of what 1.2 judges: any type, and a checkpoint that is off."""
     wide = view.kind._replace(line=Line.V1_5) if view.kind.name != "DynamoGraphDeploymentRequest" else view.kind
-    return convert_for_reading(wide, obj, view.read, pods=pods)
+    return convert_for_reading(wide, obj, view.rule_version, pods=pods)
 
 
 def judge(review: Review, most: int | None = None, named: int | None = None) -> list[Finding]:
@@ -53,12 +53,16 @@ def judge(review: Review, most: int | None = None, named: int | None = None) -> 
     if review.kind not in _READ_V1ALPHA1 or review.operation == DELETE or is_deletion(review):
         return found
     view = VersionView(review.kind.partition("/")[0], BETA, ALPHA, review.line)
-    there = review.across(_READ_V1ALPHA1[review.kind], view.judged(review.object), None if review.old is None else view.judged(review.old))
+    there = review.across(
+        _READ_V1ALPHA1[review.kind],
+        view.convert_for_rules(review.object),
+        None if review.old is None else view.convert_for_rules(review.old),
+    )
     more = [one for one in evaluate.evaluate(there) if not one.rule.module.startswith(_AS_WRITTEN)]
-    return sorted((*found, *view.findings(more, there.object, review.object, named)), key=place)
+    return sorted((*found, *view.translate_findings(more, there.object, review.object, named)), key=sort_key)
 
 
-def compute_defaults(review: Review) -> Defaulted:
+def compute_defaults(review: Review) -> ObjectDefaults:
     """The defaults, which don't look at stored objects and leases."""
     lean = review.with_old(None)
     lean.facts = lean.facts._replace(excludedNamespaces=UNKNOWN)
@@ -80,7 +84,7 @@ _REPLACED: Final[tuple[tuple[object, str, object], ...]] = (
     (catalogue, "list_declared", list_rules_of_1_2),
     (Facts, "line", property(lambda _: Line.V1_2)),
     (evaluate, "_pardon", lambda _, found: found),
-    (VersionView, "judged", _judged),
+    (VersionView, "convert_for_rules", _judged),
     (judging, "judge", judge),
     (judging, "compute_defaults", compute_defaults),
     (failover, "is_intrapod", _is_intrapod),

@@ -21,7 +21,7 @@ from ..conversion.lens.protocol import ConversionError
 from ..conversion.remainder import read_remainder, reserved_keys
 from ..policies.answer import MESSAGE_LENGTH, REFUSING
 from ..policies.checks import KEPT_VALUE
-from ..policies.components import owning_graph
+from ..policies.components import find_owning_graph
 from ..policies.evaluate import evaluate
 from ..policies.finding import Cause, Finding
 from ..policies.review import Fields, Review
@@ -107,7 +107,7 @@ class _OtherVersion:
 
     def list_schema_errors(self, obj: Fields, old: Fields | None = None, most: int | None = None) -> list[Finding]:
         """What the schema refuses; nothing in a component that is made of a graph, which was judged itself."""
-        return [] if owning_graph(self.review) is not None else list(islice(self.find_schema_errors(obj, old), most))
+        return [] if find_owning_graph(self.review) is not None else list(islice(self.find_schema_errors(obj, old), most))
 
     def find_schema_errors(self, obj: Fields, old: Fields | None = None) -> Iterator[Finding]:
         """Yields them one by one, those of a graph's components, too."""

@@ -36,7 +36,7 @@ def is_refused(findings: Iterable[Finding]) -> bool:
     return any(finding.level in REFUSING for finding in findings)
 
 
-def warnings(findings: Iterable[Finding]) -> list[str]:
+def list_warnings(findings: Iterable[Finding]) -> list[str]:
     """The texts of the warnings, each of at most 120 characters; the last one of very many counts those that are left out."""
     warned = [finding for finding in findings if finding.level is Level.WARNING]
     shown = warned if len(warned) <= WARNINGS else warned[: WARNINGS - 1]
@@ -50,7 +50,7 @@ def _warning(finding: Finding) -> str:
     return whole if len(whole) <= WARNING_LENGTH else shorten(whole.removesuffix(f" [{finding.rule.name}]"), WARNING_LENGTH)
 
 
-def status(kind: str, group: str, name: str, findings: list[Finding], *, site: str = "") -> dict[str, Any]:
+def make_status(kind: str, group: str, name: str, findings: list[Finding], *, site: str = "") -> dict[str, Any]:
     """The `metav1.Status` of a denial: 422 Invalid with one cause a finding, or 500 when nothing but our own faults refuse.
 
     `site` is the address of the documentation: causes then name the page of their rule. kubectl prints causes, one a line.

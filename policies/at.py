@@ -9,9 +9,9 @@ from .components import find_main, list_components
 from .finding import Cause, Edit, Finding, Mend, Scalar
 from .review import Fields, Review
 from .rule import Level, Rule
-from .words import Text, Words, format_words
+from .words import Text, VersionText, format_words
 
-Hits = Iterator[Finding]
+Findings = Iterator[Finding]
 
 
 @lru_cache(maxsize=4096)
@@ -110,9 +110,9 @@ class At:
             return Finding(self.rule, cause, self.rule.level, path, text, value, fix, "", "", "", mend)
         other_text = other_fix = ""
         read = self.review.kind.rpartition("/")[2]
-        if isinstance(text, Words):
+        if isinstance(text, VersionText):
             text, other_text = text.both(read)
-        if isinstance(fix, Words):
+        if isinstance(fix, VersionText):
             fix, other_fix = fix.both(read)
         return Finding(self.rule, cause, self.rule.level, path, text, value, fix, "", other_text, other_fix, mend)
 
@@ -157,7 +157,7 @@ class At:
         return self._finding(Cause.INVALID, rel, text, None, fix, mend)
 
 
-def rule_fault(rule: Rule, path: Path, error: BaseException) -> Finding:
+def make_fault(rule: Rule, path: Path, error: BaseException) -> Finding:
     """The finding of a rule that raised; its text names the error's type only, never a value."""
     text = f"couldn't be evaluated: rule {rule.name} failed with {type(error).__name__}; this is an internal error"
     return Finding(rule, Cause.INTERNAL, Level.FAULT, path, text)

@@ -23,7 +23,7 @@ def is_enabled(block: Any) -> TypeGuard[Fields]:
     return bool(block) and block.get("enabled") is True
 
 
-def node_count(component: Fields) -> int:
+def count_nodes(component: Fields) -> int:
     """Number of nodes of a component's replica: 1 without `multinode`, 0 where `nodeCount` is absent inside it."""
     multinode = component.get("multinode")
     if multinode is None:
@@ -33,7 +33,7 @@ def node_count(component: Fields) -> int:
 
 def is_multinode(component: Fields) -> bool:
     """Whether a component spans several nodes."""
-    return node_count(component) > 1
+    return count_nodes(component) > 1
 
 
 def read_feature(component: Fields, name: str) -> Fields | None:
@@ -94,7 +94,7 @@ def explain_workers_only(component: Fields) -> str:
     return f'unless type is worker, prefill or decode, got type "{quote_once(str(component.get("type") or ""))}"'
 
 
-def owning_graph(review: Review) -> str | None:
+def find_owning_graph(review: Review) -> str | None:
     """The name of the graph that a component was made of, which may be empty; None for a standalone component."""
     for owner in review.metadata.get("ownerReferences") or ():
         if owner and owner.get("kind") == "DynamoGraphDeployment":

@@ -10,7 +10,7 @@ PatchOperation: TypeAlias = dict[str, Any]
 
 def to_json_patch(obj: dict[str, Any], edits: list[Edit]) -> list[PatchOperation]:
     """Writes edits as RFC 6902 operations: only `add`, one per edited field or per missing parent; never more than was asked for."""
-    made: dict[Path, Any] = {}  # parents created by this patch, with the value that the operation carries
+    created: dict[Path, Any] = {}  # parents created by this patch, with the value that the operation carries
     operations: list[PatchOperation] = []
     for edit in edits:
         path = edit.path
@@ -19,10 +19,10 @@ def to_json_patch(obj: dict[str, Any], edits: list[Edit]) -> list[PatchOperation
         if depth == len(path) - 1:
             operations.append({"op": "add", "path": to_json_pointer(path), "value": edit.value})
             continue
-        if top not in made:
-            made[top] = {}
-            operations.append({"op": "add", "path": to_json_pointer(top), "value": made[top]})
-        _fill(made[top], path[depth + 1 :], edit.value)
+        if top not in created:
+            created[top] = {}
+            operations.append({"op": "add", "path": to_json_pointer(top), "value": created[top]})
+        _fill(created[top], path[depth + 1 :], edit.value)
     return operations
 
 
@@ -53,10 +53,10 @@ def _existing(obj: object, path: Path) -> int:
     return last
 
 
-def _fill(tree: dict[str, Any], rest: Path, value: Any) -> None:
-    for part in rest[:-1]:
+def _fill(tree: dict[str, Any], path: Path, value: Any) -> None:
+    for part in path[:-1]:
         tree = tree.setdefault(str(part), {})
-    tree[str(rest[-1])] = value
+    tree[str(path[-1])] = value
 
 
 def _with(node: Any, path: Path, value: Any, copied: dict[int, Any]) -> Any:

@@ -11,14 +11,14 @@ from ..api.line import Line
 from ..api.paths import Path
 from ..api.wording import shorten
 from .answer import MESSAGE_LENGTH, REFUSING
-from .at import At, report_unevaluated, rule_fault
+from .at import At, make_fault, report_unevaluated
 from .catalogue import list_differing
 from .catalogue import list_rules as rules
-from .components import owning_graph
+from .components import find_owning_graph
 from .facts import UnknownFactError
 from .finding import Edit, Finding
 from .raised import log
-from .ratchet import new_ones
+from .ratchet import drop_stored_errors
 from .review import DELETING, UPDATE, Fields, Review, is_line_1_6
 from .rule import DCD, DCD_V1ALPHA1, Level, Rule
 
@@ -27,7 +27,7 @@ _ALWAYS: Final = 1  # the bit of rules without conditions
 _MAX_KNOWN_CASES: Final = 1_000  # of a selector
 
 
-class _Waking:
+class _Conditions:
     """Which conditions `when` hold, as bits: because a field is there, because of its value, and because of the fields below it."""
 
     __slots__ = ("below", "bits", "by_value", "every")
@@ -35,7 +35,7 @@ class _Waking:
     def __init__(self) -> None:
         self.bits = 0
         self.by_value: list[tuple[str, tuple[Any, ...], int]] = []  # a sign, and the values behind it
-        self.below: dict[str, _Waking] = {}
+        self.below: dict[str, _Conditions] = {}
         self.every = False  # whether the fields below are those of every entry of a map
 
     def add(self, condition: str, bit: int) -> None:
@@ -46,7 +46,7 @@ class _Waking:
             if step == "*":
                 node.every = True
             else:
-                node = node.below.setdefault(step, _Waking())
+                node = node.below.setdefault(step, _Conditions())
         if sign:
             node.by_value.append((sign, tuple([{"true": True, "0": 0}.get(value, value) for value in values.split(",")]), bit))
         else:
@@ -72,8 +72,8 @@ class _Waking:
         if type(block) is dict:
             if len(block) < len(self.below):
                 for field, content in block.items():
-                    if content is not None and (waking := self.below.get(field)) is not None:
-                        bits |= waking.read(content)
+                    if content is not None and (field_conditions := self.below.get(field)) is not None:
+                        bits |= field_conditions.read(content)
             else:
                 for field, step in self.below.items():
                     if (content := block.get(field)) is not None:
@@ -92,28 +92,28 @@ def _fits(content: Any, sign: str, values: tuple[Any, ...]) -> bool:
 class _Group:
     """All rules that look at the places of one selector."""
 
-    __slots__ = ("_bits", "_cases", "_entries", "_rules", "_waking", "steps")
+    __slots__ = ("_bits", "_cases", "_conditions", "_entries", "_rules", "steps")
 
     def __init__(self, selector: str) -> None:
         """Names step into objects, a last `*` visits every entry of a map or list."""
         self.steps: Path = tuple(step for step in selector.split(".") if step not in ("", "*"))
         self._entries = selector.endswith("*")
         self._rules: list[tuple[Rule, int]] = []  # with the bits of which one must be set
-        self._waking = _Waking()
+        self._conditions = _Conditions()
         self._bits: dict[str, int] = {}  # by condition
         self._cases: dict[int, tuple[Rule, ...]] = {}  # by the bits of the conditions that hold
 
     def add(self, rule: Rule) -> None:
         """Adds a rule behind the others."""
-        wakes = 0 if rule.when else _ALWAYS
+        rule_bits = 0 if rule.when else _ALWAYS
         for condition in rule.when:
             if condition not in self._bits:
                 self._bits[condition] = 2 << len(self._bits)
-                self._waking.add(condition, self._bits[condition])
-            wakes |= self._bits[condition]
-        self._rules.append((rule, wakes))
+                self._conditions.add(condition, self._bits[condition])
+            rule_bits |= self._bits[condition]
+        self._rules.append((rule, rule_bits))
 
-    def places(self, obj: Fields) -> Iterable[tuple[str | int | None, Any]]:
+    def list_values(self, obj: Fields) -> Iterable[tuple[str | int | None, Any]]:
         """The last step of the path, None if there is none behind the selector's own, and the value. Null and absent places match nothing,
         but for the spec as a whole, which is empty then: taking it away must not escape the rules that compare it with the old one.
 
@@ -128,15 +128,15 @@ class _Group:
             return value.items() if isinstance(value, dict) else enumerate(value)
         return ((None, value),)
 
-    def list_woken(self, value: Any) -> tuple[Rule, ...]:
+    def list_rules(self, value: Any) -> tuple[Rule, ...]:
         """The rules that can fire at a place with this value, in their order."""
-        bits = _ALWAYS | self._waking.read_below(value)
-        woken = self._cases.get(bits)
-        if woken is None:
+        bits = _ALWAYS | self._conditions.read_below(value)
+        matching_rules = self._cases.get(bits)
+        if matching_rules is None:
             if len(self._cases) == _MAX_KNOWN_CASES:
                 self._cases.clear()
-            woken = self._cases[bits] = tuple([rule for rule, wakes in self._rules if wakes & bits])
-        return woken
+            matching_rules = self._cases[bits] = tuple([rule for rule, rule_bits in self._rules if rule_bits & bits])
+        return matching_rules
 
 
 def evaluate(review: Review, most: int | None = None) -> list[Finding]:
@@ -148,36 +148,36 @@ def evaluate(review: Review, most: int | None = None) -> list[Finding]:
     deleting = is_deletion(review)
     if deleting and not is_line_1_6(review):
         return []
-    blamed = _pardon(review, _collect(review, _plan_of(review, operation=DELETING if deleting else "")))
-    findings = list(blamed) if most is None else _bounded(blamed, most)
+    blamed = _ratchet(review, _collect(review, _choose_groups(review, operation=DELETING if deleting else "")))
+    findings = list(blamed) if most is None else _limit(blamed, most)
     if len(findings) > 1:
         findings.sort(key=sort_key)
     return findings
 
 
-def _pardon(review: Review, findings: Iterator[Finding]) -> Iterator[Finding]:
+def _ratchet(review: Review, findings: Iterator[Finding]) -> Iterator[Finding]:
     """Drops what a component of a graph, and what an update, isn't blamed for."""
-    if review.kind in (DCD, DCD_V1ALPHA1) and owning_graph(review) is not None:
-        findings = _of_a_graph(findings)
+    if review.kind in (DCD, DCD_V1ALPHA1) and find_owning_graph(review) is not None:
+        findings = _drop_newer_rules(findings)
     if review.operation == UPDATE and review.old is not None:
-        findings = new_ones(findings, _stored(review, review.old), review.object, review.old)
+        findings = drop_stored_errors(findings, _find_stored(review, review.old), review.object, review.old)
     return findings
 
 
-def _bounded(findings: Iterable[Finding], most: int) -> list[Finding]:
+def _limit(findings: Iterable[Finding], most: int) -> list[Finding]:
     """The first findings of each sort, and of their sentences what an answer can hold. Warnings never keep an error from being found."""
     errors: list[Finding] = []
     others: list[Finding] = []
     for finding in findings:
         kept = errors if finding.level in REFUSING else others
         if len(kept) < most:
-            kept.append(finding if len(finding.text) + len(finding.fix) <= MESSAGE_LENGTH else _brief(finding))
+            kept.append(finding if len(finding.text) + len(finding.fix) <= MESSAGE_LENGTH else _shorten_texts(finding))
         if len(errors) == most:
             break
     return errors + others
 
 
-def _brief(finding: Finding) -> Finding:
+def _shorten_texts(finding: Finding) -> Finding:
     texts = (finding.text, finding.fix, finding.other_text, finding.other_fix)
     text, fix, other_text, other_fix = (shorten(each, MESSAGE_LENGTH) for each in texts)
     return finding._replace(text=text, fix=fix, other_text=other_text, other_fix=other_fix)
@@ -190,44 +190,44 @@ def is_deletion(review: Review) -> bool:
 
 def compute_edits(review: Review) -> list[Edit]:
     """Compute the edits of the defaults, in a stable order. A default that raises edits nothing and is logged."""
-    return [edit for edit in _collect(review, _plan_of(review, defaults=True)) if isinstance(edit, Edit)]
+    return [edit for edit in _collect(review, _choose_groups(review, defaults=True)) if isinstance(edit, Edit)]
 
 
 def list_idle_defaults(review: Review) -> list[Finding]:
     """The defaults that can't be computed because of an unknown fact or an internal error; only reports need them."""
-    return [finding for finding in _collect(review, _plan_of(review, defaults=True)) if isinstance(finding, Finding)]
+    return [finding for finding in _collect(review, _choose_groups(review, defaults=True)) if isinstance(finding, Finding)]
 
 
-def _plan_of(review: Review, *, defaults: bool = False, operation: str = "") -> tuple[_Group, ...]:
-    return _plan(review.line, review.kind, operation or review.operation, defaults)
+def _choose_groups(review: Review, *, defaults: bool = False, operation: str = "") -> tuple[_Group, ...]:
+    return _group_rules(review.line, review.kind, operation or review.operation, defaults)
 
 
 def _collect(review: Review, plan: tuple[_Group, ...]) -> Iterator[Any]:
     """Asks every rule that can fire. This is the hot path of the server: a good graph costs two dozen calls and nothing else."""
     obj = review.object
     for group in plan:
-        for step, value in group.places(obj):
+        for step, value in group.list_values(obj):
             if value is None:
                 continue
-            if woken := group.list_woken(value):
+            if matching_rules := group.list_rules(value):
                 at = At(review, group.steps, step, value)
-                for rule in woken:
+                for rule in matching_rules:
                     at.rule = rule
                     try:
                         yield from rule.check(at)
                     except Exception as error:  # noqa: BLE001 - a faulty rule must cost one finding, not the request
-                        yield _instead(rule, at.path, error)
+                        yield _report_failure(rule, at.path, error)
 
 
-def _instead(rule: Rule, path: Path, error: Exception) -> Finding:
+def _report_failure(rule: Rule, path: Path, error: Exception) -> Finding:
     """The finding of a rule that failed because of an unknown fact or an internal error."""
     if isinstance(error, UnknownFactError):
         return report_unevaluated(rule, path, error.fact)
     log(f"rule {rule.name}", error)
-    return rule_fault(rule, path, error)
+    return make_fault(rule, path, error)
 
 
-def _of_a_graph(findings: Iterable[Finding]) -> Iterator[Finding]:
+def _drop_newer_rules(findings: Iterable[Finding]) -> Iterator[Finding]:
     """Drops findings of rules that the Go operator 1.2 lacks, or has in another form, in a component that the operator makes of a graph.
 
     New graphs are validated by those rules themselves, and the operator must still be able to create components of older ones.
@@ -239,9 +239,9 @@ def _of_a_graph(findings: Iterable[Finding]) -> Iterator[Finding]:
     )
 
 
-def _stored(review: Review, old: Fields) -> Iterator[Finding]:
+def _find_stored(review: Review, old: Fields) -> Iterator[Finding]:
     """The findings of the stored object by the rules of updates."""
-    return _collect(review.before(old), _plan_of(review, operation=UPDATE))
+    return _collect(review.before(old), _choose_groups(review, operation=UPDATE))
 
 
 def sort_key(finding: Finding) -> tuple[int, tuple[tuple[int, str], ...], str]:
@@ -252,7 +252,7 @@ def sort_key(finding: Finding) -> tuple[int, tuple[tuple[int, str], ...], str]:
 
 
 @cache
-def _plan(line: Line, kind: str, operation: str, defaults: bool) -> tuple[_Group, ...]:
+def _group_rules(line: Line, kind: str, operation: str, defaults: bool) -> tuple[_Group, ...]:
     """The rules that can fire, grouped by selector."""
     groups: dict[str, _Group] = {}
     for rule in rules(line):

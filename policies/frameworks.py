@@ -16,14 +16,14 @@ _NAMED: Final = {framework: re.compile(rf"(?:\b|(?<=\s-m))dynamo\.{framework}\b"
 SEPARATORS: Final = re.compile(r"([|&;])")  # separators of a shell line's commands
 
 
-def words_of(container: Fields) -> list[str]:
+def list_words(container: Fields) -> list[str]:
     """Command and arguments of a container."""
     return [str(word) for word in (*(container.get("command") or ()), *(container.get("args") or ()))]
 
 
 def find_frameworks(container: Fields) -> list[str]:
     """The frameworks that command and arguments of a worker's container call."""
-    commands = SEPARATORS.split(" ".join(words_of(container)))
+    commands = SEPARATORS.split(" ".join(list_words(container)))
     return [framework for framework in _NAMED if any(_calls(command, framework) for command in commands)]
 
 

@@ -16,7 +16,7 @@ class Gpus(NamedTuple):
     """An amount of GPUs as it was found, below the component."""
 
     number: int | None  # None: not a whole number
-    seen: str  # as written; "" when nothing asks for a GPU
+    text: str  # as written; "" when nothing asks for a GPU
     path: Path  # where it was written, or should be
 
 
@@ -29,7 +29,7 @@ def is_gpu(name: str) -> bool:
     return name == "gpu" or name.endswith("/gpu") or "/mig-" in name or name.startswith("gpu.")
 
 
-def gpu_count(component: Fields) -> Gpus:
+def count_gpus(component: Fields) -> Gpus:
     """The GPUs of a component's main container, counted as reconciliation counts them.
 
     Limits before requests, and of several GPU names the alphabetically first; a zero found there counts. Quantities count when they
@@ -44,7 +44,7 @@ def gpu_count(component: Fields) -> Gpus:
     return Gpus(0, "", (*place, *_NOWHERE))
 
 
-def plain_gpus(component: Fields) -> tuple[str, Path]:
+def read_plain_gpus(component: Fields) -> tuple[str, Path]:
     """The main container's `nvidia.com/gpu`, as one spelling of the number, and its place; "" for none."""
     main, place = find_main(component)
     resources = main.get("resources") or {}
@@ -55,7 +55,7 @@ def plain_gpus(component: Fields) -> tuple[str, Path]:
     return "", (*place, *_NOWHERE)
 
 
-def plain_gpus_of_pod(component: Fields) -> int:
+def count_plain_gpus(component: Fields) -> int:
     """The whole numbers of `nvidia.com/gpu` of all containers and init containers of the pod template together."""
     pod = read_pod(component)
     resources = ((each or {}).get("resources") or {} for part in ("containers", "initContainers") for each in pod.get(part) or ())

@@ -83,11 +83,11 @@ def explain_off_grove(at: At) -> str:
     return "" if at.fact("grove") else explain_absence(at, "grove", "Grove")
 
 
-def way_to_grove(at: At) -> str:
+def suggest_grove(at: At) -> str:
     """Fix text: how to move this graph to Grove."""
     steps = []
     if at.review.facts.grove is False:
-        steps.append(provide(at, GROVE, "Grove"))
+        steps.append(suggest_install(at, GROVE, "Grove"))
     if opts_out_of_grove(at.review):
         steps.append(f"remove the annotation {GROVE_OPT_OUT}")
     if at.review.operation != CREATE and read_provider(at) is not None:
@@ -108,7 +108,7 @@ def explain_absence(at: At, fact: str, name: str) -> str:
     return f"{name} is switched off in the operator" if fact in off else f"{name} is not served by the cluster"
 
 
-def provide(at: At, fact: str, name: str) -> str:
+def suggest_install(at: At, fact: str, name: str) -> str:
     """Fix text for a missing API."""
     off = at.review.facts.switchedOff
     return f"switch {name} on in the operator" if off is not UNKNOWN and fact in off else f"install {name}"

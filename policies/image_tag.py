@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from .at import At, Hits
+from .at import At, Findings
 from .components import find_main
 from .review import Fields
 from .words import quote_once
@@ -29,7 +29,7 @@ def _names_version_short(image: str) -> bool:
     return _match(image) is not None
 
 
-def runtime_version(component: Fields, engine: Fields | None = None) -> tuple[int, int, int] | None:
+def find_runtime_version(component: Fields, engine: Fields | None = None) -> tuple[int, int, int] | None:
     """The three numbers of the runtime in an engine, or the main container: of the override, else of the tag; None if neither says."""
     override = component.get("runtimeVersionOverride")
     match = _VERSION.fullmatch(override) if override else _match((engine or find_main(component)[0]).get("image") or "")
@@ -43,7 +43,7 @@ def _match(image: str) -> re.Match[str] | None:
     return _VERSION.fullmatch(tag) if colon and len(tag) <= _MAX_TAG_CHARACTERS else None
 
 
-def explain_missing_version(at: At, images: Iterable[str | None]) -> Hits:
+def explain_missing_version(at: At, images: Iterable[str | None]) -> Findings:
     """Requires the tags of images or `runtimeVersionOverride` to be a version; other rules require the images."""
     for image in dict.fromkeys(images):
         if image and not names_version(image) and not at.value.get("runtimeVersionOverride"):

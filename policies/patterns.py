@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from .at import At, Hits
+from .at import At, Findings
 from .finding import Mend
 
 LABEL_WANTED: Final = "must be a container name of at most 63 lower-case letters, digits and inner dashes"
@@ -24,7 +24,7 @@ def is_label(text: str) -> bool:
     return len(text) <= 63 and _LABEL.fullmatch(text) is not None
 
 
-def whole_number(text: str) -> int | None:
+def parse_whole_number(text: str) -> int | None:
     """Parses a signed 64-bit integer in plain digits; None for anything else."""
     if not _WHOLE.fullmatch(text):
         return None
@@ -35,7 +35,7 @@ def whole_number(text: str) -> int | None:
     return number if number in _INT64 else None
 
 
-def check_domain(at: At, field: str, domain: str | None) -> Hits:
+def check_domain(at: At, field: str, domain: str | None) -> Findings:
     """Find a topology domain that is malformed."""
     if domain and not is_domain(domain):
         text = f'must be lower-case letters, digits and inner dashes, got "{domain}"'

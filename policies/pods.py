@@ -22,13 +22,13 @@ from .tables import (
     SELECTOR,
     SUBDOMAIN,
     Absent,
+    AllOf,
     Block,
     Check,
+    CheckFunction,
     Choice,
     Each,
-    Every,
-    Given,
-    Look,
+    Filled,
     Mistake,
     Mistakes,
     Number,
@@ -91,7 +91,7 @@ def list_refused(component: Fields, template: Fields) -> list[Mistake]:
             mistakes.volumes.update([mount.get("name") or "" for mount in container.get("volumeMounts") or () if mount])
     if cache := component.get("compilationCache"):
         mistakes.volumes.add(cache.get("pvcName") or "")
-    refusals = _look(template, mistakes)
+    refusals = _validate(template, mistakes)
     shared = bool(refusals) and (read_gms(component) is not None or read_failover(component) is not None)  # claims replace GPUs
     # every component has an account, which the older field doesn't name
     return [(path, wrong) for path, wrong in refusals if path[-1] != "serviceAccount" and not (shared and "resources" in path)]
@@ -99,19 +99,19 @@ def list_refused(component: Fields, template: Fields) -> list[Mistake]:
 
 def list_template_mistakes(template: Fields, added: frozenset[str], imageless: frozenset[str] = IMAGELESS) -> list[Mistake]:
     """The mistakes of a template for pods with `added` volumes, by their paths below it; those `imageless` need no image."""
-    return _look(template, Mistakes(template.get("spec") or {}, added, imageless))
+    return _validate(template, Mistakes(template.get("spec") or {}, added, imageless))
 
 
-def _look(template: Fields, mistakes: Mistakes) -> list[Mistake]:
+def _validate(template: Fields, mistakes: Mistakes) -> list[Mistake]:
     mistakes.ask(_METADATA, template.get("metadata"), "metadata")
-    count = len(mistakes.found)
+    count = len(mistakes.entries)
     _check_pod(mistakes.spec, mistakes)
-    mistakes.place(count, "spec")
-    return mistakes.found
+    mistakes.prefix(count, "spec")
+    return mistakes.entries
 
 
 def _check_pod(spec: Fields, mistakes: Mistakes) -> None:
-    _POD.look(spec, mistakes)
+    _POD.validate(spec, mistakes)
     if spec.get("hostUsers") is False:
         for field in ("hostIPC", "hostNetwork", "hostPID"):
             if spec.get(field):
@@ -138,7 +138,7 @@ def _check_pod(spec: Fields, mistakes: Mistakes) -> None:
 
 
 class _Image(Check):
-    def look(self, value: Any, mistakes: Mistakes) -> None:
+    def validate(self, value: Any, mistakes: Mistakes) -> None:
         image: str = value
         if image != image.strip():
             mistakes.add("must not begin or end with a blank")
@@ -162,7 +162,7 @@ def _check_ports(value: list[Any], mistakes: Mistakes) -> None:
 
 
 class _PortName(Check):
-    def look(self, value: Any, mistakes: Mistakes) -> None:
+    def validate(self, value: Any, mistakes: Mistakes) -> None:
         name: str = value
         if len(name) > MAX_PORT_NAME_CHARACTERS:
             mistakes.add(f"must have at most {MAX_PORT_NAME_CHARACTERS} characters, got {len(name)}")
@@ -175,7 +175,7 @@ def _is_variable(name: str) -> bool:
 
 
 class _Variable(Check):
-    def look(self, value: Any, mistakes: Mistakes) -> None:
+    def validate(self, value: Any, mistakes: Mistakes) -> None:
         variable: Fields = value
         if not variable:
             return
@@ -205,23 +205,23 @@ def _check_annotations(value: Fields, mistakes: Mistakes) -> None:
 
 
 class _Mount(Check):
-    def look(self, value: Any, mistakes: Mistakes) -> None:
+    def validate(self, value: Any, mistakes: Mistakes) -> None:
         mount: Fields = value
         if not mount:
             return
         for field in ("name", "mountPath"):
             if mount.get(field) == "":
                 mistakes.add("must not be empty", field)
-        count, name = len(mistakes.found), mount.get("name")
+        count, name = len(mistakes.entries), mount.get("name")
         mistakes.ask(LABEL, name, "name")
-        if name and name not in mistakes.volumes and name not in mistakes.added and count == len(mistakes.found):
+        if name and name not in mistakes.volumes and name not in mistakes.added and count == len(mistakes.entries):
             mistakes.add(f'must be a volume of the pod, got "{quote_once(name)}"', "name")
         if below := mount.get("subPath"):
             if not _is_inner(below):
                 mistakes.add("must be a relative path without ..", "subPath")
             if mount.get("subPathExpr"):
                 mistakes.add("must not be beside subPath", "subPathExpr")
-        _MOUNT.look(mount, mistakes)
+        _MOUNT.validate(mount, mistakes)
 
 
 def _check_absent(_: Any, mistakes: Mistakes) -> None:
@@ -244,7 +244,7 @@ def _check_liveness(value: Fields, mistakes: Mistakes) -> None:
 
 
 def _check_probe(value: Fields, mistakes: Mistakes) -> None:
-    _PROBE.look(value, mistakes)
+    _PROBE.validate(value, mistakes)
     _check_handler(value, mistakes)
     for field in _FIGURES:
         if (value.get(field) or 0) < 0:
@@ -271,7 +271,7 @@ def _check_lifecycle(value: Fields, mistakes: Mistakes) -> None:
 class _Resources(Check):
     """Limits and requests."""
 
-    def look(self, value: Any, mistakes: Mistakes) -> None:
+    def validate(self, value: Any, mistakes: Mistakes) -> None:
         limits: Fields = value.get("limits") or {}
         for field, within in (("limits", None), ("requests", limits)):
             amounts: Fields = value.get(field) or {}
@@ -311,8 +311,8 @@ def _check_pod_resources(value: Fields, mistakes: Mistakes) -> None:
     """The resources of a pod as a whole."""
     if value.get("claims") is not None:
         mistakes.add("must be absent in the resources of a pod", "claims")
-    _POD_RESOURCES.look(value, mistakes)
-    _RESOURCES.look(value, mistakes)
+    _POD_RESOURCES.validate(value, mistakes)
+    _RESOURCES.validate(value, mistakes)
 
 
 def _check_pod_resource(value: Fields, mistakes: Mistakes) -> None:
@@ -322,7 +322,7 @@ def _check_pod_resource(value: Fields, mistakes: Mistakes) -> None:
 
 
 class _Volume(Check):
-    def look(self, value: Any, mistakes: Mistakes) -> None:
+    def validate(self, value: Any, mistakes: Mistakes) -> None:
         volume: Fields = value
         if not volume:
             return
@@ -331,7 +331,7 @@ class _Volume(Check):
         sources = [field for field, source in volume.items() if field != "name" and source is not None]
         if len(sources) > 1:
             mistakes.add(f"must have one source, got {' and '.join(map(quote_once, sources))}")
-        _VOLUME.look(volume, mistakes)
+        _VOLUME.validate(volume, mistakes)
 
 
 def _check_projection(value: Fields, mistakes: Mistakes) -> None:
@@ -339,7 +339,7 @@ def _check_projection(value: Fields, mistakes: Mistakes) -> None:
     sources = [name for name in _PROJECTED if value.get(name) is not None]
     if len(sources) > 1:
         mistakes.add(f"must be one source, got {' and '.join(sources)}")
-    _TOKEN.look(value, mistakes)
+    _TOKEN.validate(value, mistakes)
 
 
 def _check_toleration(value: Fields, mistakes: Mistakes) -> None:
@@ -372,7 +372,7 @@ def _check_label_keys(value: Fields, mistakes: Mistakes) -> None:
 
 
 def _check_spread(value: Fields, mistakes: Mistakes) -> None:
-    _SPREAD.look(value, mistakes)
+    _SPREAD.validate(value, mistakes)
     _check_label_keys(value, mistakes)
     if value.get("minDomains") is not None and value.get("whenUnsatisfiable") != "DoNotSchedule":
         mistakes.add("must be absent unless whenUnsatisfiable is DoNotSchedule", "minDomains")
@@ -380,19 +380,19 @@ def _check_spread(value: Fields, mistakes: Mistakes) -> None:
 
 def _check_profile(value: Fields, mistakes: Mistakes) -> None:
     """A profile of seccomp or AppArmor."""
-    _PROFILE.look(value, mistakes)
+    _PROFILE.validate(value, mistakes)
     if (value.get("type") == "Localhost") is not bool(value.get("localhostProfile")):
         mistakes.add("must be there if, and only if, the type is Localhost", "localhostProfile")
 
 
 def _check_claim(value: Fields, mistakes: Mistakes) -> None:
     if value:
-        _CLAIM.look(value, mistakes)
+        _CLAIM.validate(value, mistakes)
 
 
 class _ContainerResources(_Resources):
-    def look(self, value: Any, mistakes: Mistakes) -> None:
-        super().look(value, mistakes)
+    def validate(self, value: Any, mistakes: Mistakes) -> None:
+        super().validate(value, mistakes)
         if used := value.get("claims"):
             claims = {claim.get("name") for claim in mistakes.spec.get("resourceClaims") or () if claim}
             for index, entry in enumerate(used):
@@ -402,7 +402,7 @@ class _ContainerResources(_Resources):
 
 
 def _check_devices(value: list[Any], mistakes: Mistakes) -> None:
-    _DEVICES.look(value, mistakes)
+    _DEVICES.validate(value, mistakes)
     volumes = [volume for volume in mistakes.spec.get("volumes") or () if volume]
     claims = {
         volume.get("name") for volume in volumes if volume.get("persistentVolumeClaim") is not None or volume.get("ephemeral") is not None
@@ -415,7 +415,7 @@ def _check_devices(value: list[Any], mistakes: Mistakes) -> None:
 
 def _check_security(value: Fields, mistakes: Mistakes) -> None:
     """A container may not give itself less than it asks for."""
-    _SECURITY.look(value, mistakes)
+    _SECURITY.validate(value, mistakes)
     if value.get("allowPrivilegeEscalation") is False:
         added = (value.get("capabilities") or {}).get("add") or ()
         if value.get("privileged") or "CAP_SYS_ADMIN" in added:
@@ -433,21 +433,21 @@ def _is_inner(path: str) -> bool:
 
 def _check_claim_template(value: Fields, mistakes: Mistakes) -> None:
     """The template of a volume's claim."""
-    _CLAIM_TEMPLATE.look(value, mistakes)
+    _CLAIM_TEMPLATE.validate(value, mistakes)
     spec = value.get("spec") or {}
     if not ((spec.get("resources") or {}).get("requests") or {}).get("storage"):
         mistakes.add("must have a request of storage", "spec", "resources")
 
 
 _PROBE: Final = OneOf("exec", "grpc", "httpGet", "tcpSocket")
-_HOOK: Final = Every(OneOf("exec", "httpGet", "sleep", "tcpSocket"), _check_handler)
+_HOOK: Final = AllOf(OneOf("exec", "httpGet", "sleep", "tcpSocket"), _check_handler)
 _PORT: Final = Number(1, 65_535)
 _PORT_NAMES: Final = _PortName()
 _PROTOCOL: Final = Choice("TCP", "UDP", "SCTP")
 _MOUNT: Final = Block(
     {
         "mountPropagation": Choice("None", "HostToContainer", "Bidirectional"),
-        "recursiveReadOnly": Given(Choice("Disabled", "Enabled", "IfPossible")),
+        "recursiveReadOnly": Filled(Choice("Disabled", "Enabled", "IfPossible")),
     }
 )
 _SCHEME: Final = Choice("HTTP", "HTTPS")
@@ -459,11 +459,11 @@ _KEYED: Final = Block({"name": SUBDOMAIN, "key": _check_key}, "name")
 _RESOURCE: Final = Block(
     {"resource": Text(_RESOURCE_FIELD.fullmatch, "must be limits or requests of a resource, such as limits.cpu")}, "resource"
 )
-_SOURCE: Final = Every(
+_SOURCE: Final = AllOf(
     OneOf("configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"),
     Block({"configMapKeyRef": _KEYED, "secretKeyRef": _KEYED, "fieldRef": _check_field, "resourceFieldRef": _RESOURCE}),
 )
-_FROM: Final = Every(
+_FROM: Final = AllOf(
     OneOf("configMapRef", "secretRef"),
     Block({"configMapRef": _NAMED, "secretRef": _NAMED, "prefix": Text(_is_variable, "must be printable characters of ASCII without =")}),
 )
@@ -476,15 +476,15 @@ _TERM: Final = Block(
     }
 )
 _WEIGHT: Final = Number(1, 100)
-_POD_TERM: Final = Every(
+_POD_TERM: Final = AllOf(
     Block(
         {
             "topologyKey": QUALIFIED,
             "labelSelector": SELECTOR,
             "namespaceSelector": SELECTOR,
-            "namespaces": Each(Given(LABEL)),
-            "matchLabelKeys": Each(Given(QUALIFIED)),
-            "mismatchLabelKeys": Each(Given(QUALIFIED)),
+            "namespaces": Each(Filled(LABEL)),
+            "matchLabelKeys": Each(Filled(QUALIFIED)),
+            "mismatchLabelKeys": Each(Filled(QUALIFIED)),
         },
         "topologyKey",
     ),
@@ -509,34 +509,34 @@ _SPREAD: Final = Block(
         "maxSkew": Number(1),
         "minDomains": Number(1),
         "whenUnsatisfiable": Choice("DoNotSchedule", "ScheduleAnyway"),
-        "nodeAffinityPolicy": Given(Choice("Honor", "Ignore")),
-        "nodeTaintsPolicy": Given(Choice("Honor", "Ignore")),
+        "nodeAffinityPolicy": Filled(Choice("Honor", "Ignore")),
+        "nodeTaintsPolicy": Filled(Choice("Honor", "Ignore")),
         "labelSelector": SELECTOR,
-        "matchLabelKeys": Each(Given(QUALIFIED)),
+        "matchLabelKeys": Each(Filled(QUALIFIED)),
     },
     *("topologyKey", "whenUnsatisfiable"),
 )
 _PROFILE: Final = Block({"type": Choice("Localhost", "RuntimeDefault", "Unconfined")}, "type")
-_OF_BOTH: Final[dict[str, Check | Look]] = {  # of the security of a pod and of a container
+_OF_BOTH: Final[dict[str, Check | CheckFunction]] = {  # of the security of a pod and of a container
     **dict.fromkeys(("runAsUser", "runAsGroup", "fsGroup"), Number(0, _MAX_SECONDS)),
     **dict.fromkeys(("seccompProfile", "appArmorProfile"), _check_profile),
 }
-_SECURITY: Final = Block({**_OF_BOTH, "procMount": Given(Choice("Default", "Unmasked"))})
+_SECURITY: Final = Block({**_OF_BOTH, "procMount": Filled(Choice("Default", "Unmasked"))})
 _POD_SECURITY: Final = Block(
     {
         **_OF_BOTH,
         "sysctls": Each(Block({"name": Text(_SYSCTL.fullmatch, "must be the name of a parameter of the kernel")}, "name")),
         "supplementalGroups": Each(Number(0, _MAX_SECONDS)),
-        "supplementalGroupsPolicy": Given(Choice("Merge", "Strict")),
-        "seLinuxChangePolicy": Given(Choice("MountOption", "Recursive")),
-        "fsGroupChangePolicy": Given(Choice("Always", "OnRootMismatch")),
+        "supplementalGroupsPolicy": Filled(Choice("Merge", "Strict")),
+        "seLinuxChangePolicy": Filled(Choice("MountOption", "Recursive")),
+        "fsGroupChangePolicy": Filled(Choice("Always", "OnRootMismatch")),
     }
 )
-_CLAIM: Final = Every(Block({"name": LABEL, **dict.fromkeys(_CLAIM_SOURCES, Given(SUBDOMAIN))}, "name"), OneOf(*_CLAIM_SOURCES))
+_CLAIM: Final = AllOf(Block({"name": LABEL, **dict.fromkeys(_CLAIM_SOURCES, Filled(SUBDOMAIN))}, "name"), OneOf(*_CLAIM_SOURCES))
 _MODE: Final = Number(0, _MAX_MODE)
-_ITEM: Final[dict[str, Check | Look]] = {"path": Text(_is_inner, "must be a relative path without .."), "mode": _MODE}
-_FILES: Final[dict[str, Check | Look]] = {"defaultMode": _MODE, "items": Each(Block(_ITEM, "key", "path"))}
-_FACT: Final = Every(
+_ITEM: Final[dict[str, Check | CheckFunction]] = {"path": Text(_is_inner, "must be a relative path without .."), "mode": _MODE}
+_FILES: Final[dict[str, Check | CheckFunction]] = {"defaultMode": _MODE, "items": Each(Block(_ITEM, "key", "path"))}
+_FACT: Final = AllOf(
     Block(
         {
             **_ITEM,
@@ -583,7 +583,7 @@ _VOLUME: Final = Block(
 _RESOURCES: Final = _Resources()
 _POD_RESOURCES: Final = Block(dict.fromkeys(("limits", "requests"), _check_pod_resource))
 _DEVICES: Final = Each(Block({}, "devicePath"))
-_FIELDS: Final[dict[str, Check | Look]] = {  # of a container
+_FIELDS: Final[dict[str, Check | CheckFunction]] = {  # of a container
     "name": LABEL,
     "image": _Image(),
     "imagePullPolicy": Choice("Always", "IfNotPresent", "Never"),
@@ -614,10 +614,10 @@ _POD: Final = Block(
         "topologySpreadConstraints": Each(_check_spread),
         "restartPolicy": Choice("Always", "OnFailure", "Never"),
         "dnsPolicy": Choice("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"),
-        "dnsConfig": Block({"nameservers": Each(Given(ADDRESS)), "searches": Each(Given(_SEARCHED)), "options": Each(Block({}, "name"))}),
-        "hostAliases": Each(Block({"ip": ADDRESS, "hostnames": Each(Given(SUBDOMAIN))}, "ip")),
+        "dnsConfig": Block({"nameservers": Each(Filled(ADDRESS)), "searches": Each(Filled(_SEARCHED)), "options": Each(Block({}, "name"))}),
+        "hostAliases": Each(Block({"ip": ADDRESS, "hostnames": Each(Filled(SUBDOMAIN))}, "ip")),
         "os": Block({"name": Choice("linux", "windows")}, "name"),
-        "preemptionPolicy": Given(Choice("Never", "PreemptLowerPriority")),
+        "preemptionPolicy": Filled(Choice("Never", "PreemptLowerPriority")),
         "readinessGates": Each(Block({"conditionType": QUALIFIED}, "conditionType")),
         "schedulingGates": Each(Block({"name": QUALIFIED}, "name")),
         "resourceClaims": Each(_check_claim),
@@ -626,7 +626,7 @@ _POD: Final = Block(
         "ephemeralContainers": Absent("in the template of pods"),
         "overhead": _check_overhead,
         "resources": _check_pod_resources,
-        "runtimeClassName": Given(SUBDOMAIN),
+        "runtimeClassName": Filled(SUBDOMAIN),
         **dict.fromkeys(("serviceAccount", "serviceAccountName", "nodeName", "priorityClassName"), SUBDOMAIN),
         **dict.fromkeys(("hostname", "subdomain"), LABEL),
     }

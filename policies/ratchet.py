@@ -16,15 +16,15 @@ MAX_CACHED: Final = 10_000
 _ENTRY: Final = len(("spec", "services", "NAME"))
 
 
-def new_ones(findings: Iterable[Finding], before: Iterable[Finding], obj: Fields, old: Fields) -> Iterator[Finding]:
+def drop_stored_errors(findings: Iterable[Finding], before: Iterable[Finding], obj: Fields, old: Fields) -> Iterator[Finding]:
     """Drops errors that are among those `before`, at the same place with the same value."""
-    had, same = _Had(before), _Same(obj, old)
+    had, same = _StoredErrors(before), _UnchangedValues(obj, old)
     for finding in findings:
         if not (_may_ratchet(finding) and _key(finding) in had and same(finding.path)):
             yield finding
 
 
-class _Had:
+class _StoredErrors:
     """The errors of the stored object, looked for no further than they are asked for."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:
@@ -52,14 +52,14 @@ def _may_ratchet(finding: Finding) -> bool:
     return finding.rule.ratchets and finding.level in (Level.ERROR, Level.NOT_EVALUATED)
 
 
-class _Same:
+class _UnchangedValues:
     """Whether the value at a place is the same; a block counts as the same, since the message names the wrong part of it."""
 
     def __init__(self, obj: Fields, old: Fields) -> None:
         self._both: tuple[object, object] = (obj, old)
         # the value at `spec.services.NAME` and the like: very many findings may be below one name, which may be very long
         self._entry: Path = ()
-        self._found: tuple[object, object] = self._both
+        self._values: tuple[object, object] = self._both
 
     def __call__(self, path: Path) -> bool:
         both, rest = self._both, path
@@ -73,5 +73,5 @@ class _Same:
     def _below(self, entry: Path) -> tuple[object, object]:
         if not (self._entry and entry[-1] is self._entry[-1] and entry == self._entry):
             self._entry = entry
-            self._found = lookup(self._both[0], entry), lookup(self._both[1], entry)
-        return self._found
+            self._values = lookup(self._both[0], entry), lookup(self._both[1], entry)
+        return self._values

@@ -22,7 +22,7 @@ _PLAIN: Final = frozenset(
 )
 
 
-def same_meaning(block: Fields, other: Fields, node: Node, empty: Blocks) -> bool:
+def has_same_meaning(block: Fields, other: Fields, node: Node, empty: Blocks) -> bool:
     """Whether two values of a schema say the same; the order of keys means nothing."""
     return bool(_block(block, node, (), empty) == _block(other, node, (), empty))
 

@@ -8,16 +8,16 @@ _VERSION: Final = re.compile(rf"v?([0-9]+)(?:\.([0-9]+))?(?:\.([0-9]+))?(?:-({_P
 _PLAIN: Final = re.compile(r"v?[0-9]{1,19}(?:\.[0-9]{1,19}){0,2}")  # what nearly everybody writes, told at a glance
 _DIGITS: Final = frozenset("0123456789")
 _MAX_NUMBER: Final = 2**64 - 1
-_ASKED: Final[set[str]] = set()  # versions that were found to be some: a cluster's objects have few
+_CACHED: Final[set[str]] = set()  # versions that were found to be some: a cluster's objects have few
 _MAX_CACHED: Final = 256
 _MAX_DIGITS: Final = 20  # of _MAX_NUMBER; more are too large whatever they are, and need no conversion of a long text
 
 
 def is_semver(text: str) -> bool:
     """Whether a text is a version: `1`, `v1.2` and `01.2.3-rc.1+build` are, `1.2.3.4`, `V1` and `1.2-01` are not."""
-    if text in _ASKED or _PLAIN.fullmatch(text):
-        if len(_ASKED) < _MAX_CACHED and len(text) <= _MAX_DIGITS:
-            _ASKED.add(text)
+    if text in _CACHED or _PLAIN.fullmatch(text):
+        if len(_CACHED) < _MAX_CACHED and len(text) <= _MAX_DIGITS:
+            _CACHED.add(text)
         return True
     match = _VERSION.fullmatch(text)
     if match is None:

@@ -14,7 +14,7 @@ from .review import Fields
 from .words import quote_once
 
 Mistake: TypeAlias = tuple[Path, str]
-Look: TypeAlias = Callable[[Any, "Mistakes"], None]
+CheckFunction: TypeAlias = Callable[[Any, "Mistakes"], None]
 
 _LABEL_VALUE: Final = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
@@ -30,42 +30,42 @@ class Mistakes:
         self.spec, self.added, self.imageless = spec, added, imageless
         volumes: list[Fields | None] = spec.get("volumes") or []
         self.volumes: set[str] = {volume.get("name") or "" for volume in volumes if volume}
-        self.found: list[Mistake] = []
+        self.entries: list[Mistake] = []
 
     def add(self, text: str, *steps: str | int) -> None:
         """Adds a mistake at steps below the value that is looked at."""
-        self.found.append((steps, text))
+        self.entries.append((steps, text))
 
     def ask(self, check: Check, value: Any, *steps: str | int) -> None:
         """Has a check look at the value at steps below, if there is one."""
         if value is not None:
-            count = len(self.found)
-            check.look(value, self)
-            if len(self.found) > count:
-                self.place(count, *steps)
+            count = len(self.entries)
+            check.validate(value, self)
+            if len(self.entries) > count:
+                self.prefix(count, *steps)
 
-    def place(self, count: int, *steps: str | int) -> None:
+    def prefix(self, count: int, *steps: str | int) -> None:
         """Puts steps before the paths of the mistakes behind the first so many."""
-        self.found[count:] = [((*steps, *path), text) for path, text in self.found[count:]]
+        self.entries[count:] = [((*steps, *path), text) for path, text in self.entries[count:]]
 
 
 class Check:
     """Looks at a value that is there. Classes, whose methods compiled code calls sooner than functions."""
 
-    def look(self, value: Any, mistakes: Mistakes) -> None:
+    def validate(self, value: Any, mistakes: Mistakes) -> None:
         """Adds the mistakes of a value."""
         raise NotImplementedError
 
 
 class _Function(Check):
-    def __init__(self, look: Look) -> None:
-        self._look = look
+    def __init__(self, validate: CheckFunction) -> None:
+        self._function = validate
 
-    def look(self, value: Any, mistakes: Mistakes) -> None:
-        self._look(value, mistakes)
+    def validate(self, value: Any, mistakes: Mistakes) -> None:
+        self._function(value, mistakes)
 
 
-def _as_check(check: Check | Look) -> Check:
+def _as_check(check: Check | CheckFunction) -> Check:
     return check if isinstance(check, Check) else _Function(check)
 
 
@@ -75,7 +75,7 @@ class Choice(Check):
     def __init__(self, *allowed: str) -> None:
         self._allowed = allowed
 
-    def look(self, value: Any, mistakes: Mistakes) -> None:
+    def validate(self, value: Any, mistakes: Mistakes) -> None:
         """As all checks."""
         allowed = self._allowed
         if value and value not in allowed:
@@ -90,7 +90,7 @@ class Text(Check):
         self._fits, self._wanted = fits, wanted
         self._known: set[str] = set()
 
-    def look(self, value: Any, mistakes: Mistakes) -> None:
+    def validate(self, value: Any, mistakes: Mistakes) -> None:
         """As all checks."""
         if value and value not in self._known:
             if not self._fits(value):
@@ -105,7 +105,7 @@ class Number(Check):
     def __init__(self, low: int, high: int | None = None) -> None:
         self._low, self._high = low, high
 
-    def look(self, value: Any, mistakes: Mistakes) -> None:
+    def validate(self, value: Any, mistakes: Mistakes) -> None:
         """As all checks."""
         low, high = self._low, self._high
         if value < low or (high is not None and value > high):
@@ -115,20 +115,20 @@ class Number(Check):
 class Block(Check):
     """A block whose fields are checked, and of which some may not be empty."""
 
-    def __init__(self, table: Mapping[str, Check | Look], *required: str) -> None:
+    def __init__(self, table: Mapping[str, Check | CheckFunction], *required: str) -> None:
         self.table = {field: _as_check(check) for field, check in table.items()}
         self._required = required
 
-    def look(self, value: Any, mistakes: Mistakes) -> None:
+    def validate(self, value: Any, mistakes: Mistakes) -> None:
         """As all checks."""
         block: Fields = value
         table = self.table
         for field, item in block.items():
             if item is not None and (check := table.get(field)) is not None:
-                count = len(mistakes.found)
-                check.look(item, mistakes)
-                if len(mistakes.found) > count:
-                    mistakes.place(count, field)
+                count = len(mistakes.entries)
+                check.validate(item, mistakes)
+                if len(mistakes.entries) > count:
+                    mistakes.prefix(count, field)
         for field in self._required:
             if not block.get(field):
                 mistakes.add("must not be empty", field)
@@ -137,45 +137,45 @@ class Block(Check):
 class Each(Check):
     """A list whose items are checked."""
 
-    def __init__(self, of_item: Check | Look) -> None:
+    def __init__(self, of_item: Check | CheckFunction) -> None:
         self._of_item = _as_check(of_item)
 
-    def look(self, value: Any, mistakes: Mistakes) -> None:
+    def validate(self, value: Any, mistakes: Mistakes) -> None:
         """As all checks."""
         items: list[Any] = value
         check = self._of_item
         for index, item in enumerate(items):
             if item is not None:
-                count = len(mistakes.found)
-                check.look(item, mistakes)
-                if len(mistakes.found) > count:
-                    mistakes.place(count, index)
+                count = len(mistakes.entries)
+                check.validate(item, mistakes)
+                if len(mistakes.entries) > count:
+                    mistakes.prefix(count, index)
 
 
-class Every(Check):
+class AllOf(Check):
     """A value that several checks look at."""
 
-    def __init__(self, *checks: Check | Look) -> None:
+    def __init__(self, *checks: Check | CheckFunction) -> None:
         self._checks = [_as_check(check) for check in checks]
 
-    def look(self, value: Any, mistakes: Mistakes) -> None:
+    def validate(self, value: Any, mistakes: Mistakes) -> None:
         """As all checks."""
         for check in self._checks:
-            check.look(value, mistakes)
+            check.validate(value, mistakes)
 
 
-class Given(Check):
+class Filled(Check):
     """A text that may be absent, but not empty."""
 
     def __init__(self, check: Check) -> None:
         self._check = check
 
-    def look(self, value: Any, mistakes: Mistakes) -> None:
+    def validate(self, value: Any, mistakes: Mistakes) -> None:
         """As all checks."""
         if value == "":
             mistakes.add("must not be empty")
         else:
-            self._check.look(value, mistakes)
+            self._check.validate(value, mistakes)
 
 
 class Absent(Check):
@@ -184,7 +184,7 @@ class Absent(Check):
     def __init__(self, where: str) -> None:
         self._where = where
 
-    def look(self, value: Any, mistakes: Mistakes) -> None:
+    def validate(self, value: Any, mistakes: Mistakes) -> None:
         """As all checks."""
         if value:
             mistakes.add(f"must be absent {self._where}")
@@ -196,7 +196,7 @@ class OneOf(Check):
     def __init__(self, *fields: str) -> None:
         self._fields = fields
 
-    def look(self, value: Any, mistakes: Mistakes) -> None:
+    def validate(self, value: Any, mistakes: Mistakes) -> None:
         """As all checks."""
         there = [field for field in self._fields if value.get(field) is not None]
         if len(there) != 1:
@@ -228,10 +228,10 @@ class _Requirement(Check):
     def __init__(self, *more: str) -> None:
         self._keyed, self._known = Block({"key": QUALIFIED}, "key", "operator"), Choice(*_OPERATORS, *more)
 
-    def look(self, value: Any, mistakes: Mistakes) -> None:
+    def validate(self, value: Any, mistakes: Mistakes) -> None:
         operator = value.get("operator") or ""
         values: list[str] = value.get("values") or []
-        self._keyed.look(value, mistakes)
+        self._keyed.validate(value, mistakes)
         mistakes.ask(self._known, operator, "operator")
         if operator in ("In", "NotIn") and not values:
             mistakes.add(f"must not be empty beside {operator}", "values")

@@ -1,6 +1,6 @@
 """Compares a field with that of the stored object."""
 
-from .at import At, Hits
+from .at import At, Findings
 
 
 def read_now_and_before(at: At, field: str) -> tuple[str, str] | None:
@@ -9,7 +9,7 @@ def read_now_and_before(at: At, field: str) -> tuple[str, str] | None:
     return None if now == before or at.old is None else (now, before)
 
 
-def check_unchanged(at: At, field: str, thing: str) -> Hits:
+def check_unchanged(at: At, field: str, thing: str) -> Findings:
     """Find a field whose text an update changes; `thing` names the object ("graph")."""
     if changed := read_now_and_before(at, field):
         seen, wanted = (f'"{value}"' if value else "unset" for value in changed)

@@ -28,7 +28,7 @@ NAMES: Final = {
 }
 
 
-class Words(NamedTuple):
+class VersionText(NamedTuple):
     """One text as an author of each version reads it; written out where the versions differ in more than names."""
 
     v1alpha1: str
@@ -43,22 +43,22 @@ class Words(NamedTuple):
         return (self.v1beta1, self.v1alpha1) if version == BETA else self
 
 
-Text: TypeAlias = str | Words
+Text: TypeAlias = str | VersionText
 
 
-def format_words(template: str, **values: Text | float | None) -> Words:
+def format_words(template: str, **values: Text | float | None) -> VersionText:
     """The text of a template, which must be a constant: `{x}` is the value `x`, or else what NAMES has; other braces stay.
 
     Values are put in as they are, so that what an author wrote is never taken for a reference.
     """
     alpha, beta = _forms(template, tuple(values))
-    if Words not in map(type, values.values()):
-        return Words(alpha % values, beta % values)
-    return Words(alpha % _in(ALPHA, values), beta % _in(BETA, values))
+    if VersionText not in map(type, values.values()):
+        return VersionText(alpha % values, beta % values)
+    return VersionText(alpha % _in(ALPHA, values), beta % _in(BETA, values))
 
 
 def _in(version: str, values: dict[str, Text | float | None]) -> dict[str, str | float | None]:
-    return {name: value.of(version) if isinstance(value, Words) else value for name, value in values.items()}
+    return {name: value.of(version) if isinstance(value, VersionText) else value for name, value in values.items()}
 
 
 @lru_cache(maxsize=1024)

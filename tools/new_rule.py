@@ -16,12 +16,12 @@ _FOLDERS: Final = {
 }
 
 HEAD: Final = '"""Rules about {theme}."""\n\n'
-IMPORTS: Final = "from ..at import At, Hits\nfrom ..rule import {where}, Stage, differs, rule\n"
+IMPORTS: Final = "from ..at import At, Findings\nfrom ..rule import {where}, Stage, differs, rule\n"
 TEMPLATE: Final = '''
 
 @differs("what goes wrong without the rule", lacking=True)
 @rule("{code}", where={where}, when="someField", stage=Stage.{stage})
-def {function}(at: At) -> Hits:
+def {function}(at: At) -> Findings:
     """The mistake, as a sentence.
 
     Why

@@ -20,7 +20,7 @@ from ..api.paths import format_path
 from ..api.walk.errors import FieldError, Reason, field_error
 from ..api.wording import escape_unprintable, shorten
 from ..conversion.lens.protocol import ConversionError
-from ..policies.answer import MAX_FINDINGS, MAX_NAMED_FINDINGS, REFUSING, is_refused, status, warnings
+from ..policies.answer import MAX_FINDINGS, MAX_NAMED_FINDINGS, REFUSING, is_refused, list_warnings, make_status
 from ..policies.checks import UNCONVERTIBLE
 from ..policies.evaluate import is_deletion
 from ..policies.finding import Cause, Finding
@@ -194,10 +194,10 @@ def _validated(call: Call, write: Admission, length: int, *, excluded: bool) -> 
     ordered = sorted(findings, key=lambda finding: finding.level not in REFUSING)
     rules = tuple(dict.fromkeys(finding.rule.name for finding in ordered))[:MAX_LISTED_RULES]
     if not is_refused(findings):
-        return Outcome(warnings=warnings(findings), rules=rules)
-    why = status(write.kind, GROUP, _name(call), findings, site=write.settings.site)
+        return Outcome(warnings=list_warnings(findings), rules=rules)
+    why = make_status(write.kind, GROUP, _name(call), findings, site=write.settings.site)
     kind = "fault" if any(finding.level is Level.FAULT for finding in findings) else "denied"
-    return Outcome(kind, why, warnings(findings), rules)
+    return Outcome(kind, why, list_warnings(findings), rules)
 
 
 def _by_policies(call: Call, write: Admission) -> list[Finding]:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..components import MAIN, is_enabled
 from ..review import Fields
 from ..rule import CHECKPOINT, Stage, differs, rule
@@ -60,14 +60,14 @@ def _list_clients(spec: Fields) -> list[tuple[str, Fields]]:
     return [*clients, (_SERVER, serving)] if serving is not None else clients
 
 
-def _report(at: At, lack: str) -> Hits:
+def _report(at: At, lack: str) -> Findings:
     """Find what the pod template lacks, for a memory service that is on."""
     if is_enabled(at.value["gpuMemoryService"]):
         yield at.invalid("gpuMemoryService", None, f"must be prepared in the pod template: {lack}; {_BY_AUTHOR}")
 
 
 @rule("DYN429", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-def ckpt_extra_client_container(at: At) -> Hits:
+def ckpt_extra_client_container(at: At) -> Findings:
     """An extra client of a checkpoint's GPU memory service isn't in the pod template.
 
     Why
@@ -93,7 +93,7 @@ def ckpt_extra_client_container(at: At) -> Hits:
 
 
 @rule("DYN421", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-def ckpt_gms_mode(at: At) -> Hits:
+def ckpt_gms_mode(at: At) -> Findings:
     """The GPU memory service of a checkpoint has another mode than intraPod.
 
     Why
@@ -114,7 +114,7 @@ def ckpt_gms_mode(at: At) -> Hits:
 
 
 @rule("DYN423", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-def ckpt_pod_claim(at: At) -> Hits:
+def ckpt_pod_claim(at: At) -> Findings:
     """The pod of a checkpoint with a GPU memory service has no claim for the shared GPUs.
 
     Why
@@ -134,7 +134,7 @@ def ckpt_pod_claim(at: At) -> Hits:
 
 @differs("the job hangs: a server in a non-restartable init container never ends")
 @rule("DYN428", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-def ckpt_server_container(at: At) -> Hits:
+def ckpt_server_container(at: At) -> Findings:
     """The pod of a checkpoint with a GPU memory service doesn't run the server as a restartable init container.
 
     Why
@@ -159,7 +159,7 @@ def ckpt_server_container(at: At) -> Hits:
 
 
 @rule("DYN424", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-def ckpt_shared_volume(at: At) -> Hits:
+def ckpt_shared_volume(at: At) -> Findings:
     """The pod of a checkpoint with a GPU memory service has no volume for the server's sockets.
 
     Why
@@ -178,7 +178,7 @@ def ckpt_shared_volume(at: At) -> Hits:
 
 
 @rule("DYN422", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-def ckpt_target_container(at: At) -> Hits:
+def ckpt_target_container(at: At) -> Findings:
     """The container to save isn't in the pod template of a checkpoint with a GPU memory service.
 
     Why
@@ -197,7 +197,7 @@ def ckpt_target_container(at: At) -> Hits:
 
 
 @rule("DYN425", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-def ckpt_client_claim(at: At) -> Hits:
+def ckpt_client_claim(at: At) -> Findings:
     """A container of a checkpoint with a GPU memory service doesn't claim the shared GPUs.
 
     Why
@@ -219,7 +219,7 @@ def ckpt_client_claim(at: At) -> Hits:
 
 
 @rule("DYN427", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-def ckpt_client_env(at: At) -> Hits:
+def ckpt_client_env(at: At) -> Findings:
     """A container of a checkpoint with a GPU memory service lacks the environment variable for the server's sockets.
 
     Why
@@ -242,7 +242,7 @@ def ckpt_client_env(at: At) -> Hits:
 
 
 @rule("DYN426", where=CHECKPOINT, when="gpuMemoryService", stage=Stage.CHECKPOINT)
-def ckpt_client_mount(at: At) -> Hits:
+def ckpt_client_mount(at: At) -> Findings:
     """A container of a checkpoint with a GPU memory service doesn't mount the server's sockets.
 
     Why

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..components import MAIN, is_enabled
 from ..pods import ADDED_VOLUMES, PROBES, list_template_mistakes
 from ..rule import CHECKPOINT, Stage, differs, rule
@@ -13,7 +13,7 @@ _REPLACED: Final = {("spec", "restartPolicy"), ("spec", "securityContext", "secc
 
 @differs("the API server refuses the pods later, where the error is hard to find", lacking=True)
 @rule("DYN430", where=CHECKPOINT, when="job.podTemplateSpec", stage=Stage.CHECKPOINT)
-def ckpt_pod_refused(at: At) -> Hits:
+def ckpt_pod_refused(at: At) -> Findings:
     """The API server would refuse the checkpoint's pod.
 
     Why

@@ -1,11 +1,11 @@
 """The kind of checkpoints, which later releases of the operator remove."""
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..rule import CHECKPOINT, Stage, rule
 
 
 @rule("DYN914", where=CHECKPOINT, stage=Stage.ADVICE, ratchets=False, since="1.5")
-def ckpt_kind_gone(at: At) -> Hits:
+def ckpt_kind_gone(at: At) -> Findings:
     """A DynamoCheckpoint is written, a kind that the Go operator no longer has since 1.5.
 
     Why

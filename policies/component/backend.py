@@ -1,13 +1,13 @@
 """The backend of a component."""
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..review import UPDATE
 from ..rule import DCD, DGD, Stage, rule
 from ..unchanged import check_unchanged, read_now_and_before
 
 
 @rule("DYN903", where={DGD: "", DCD: ""}, on=(UPDATE,), stage=Stage.ADVICE, ratchets=False)
-def warn_backend_framework_change(at: At) -> Hits:
+def warn_backend_framework_change(at: At) -> Findings:
     """An update changes the backend.
 
     Why
@@ -29,7 +29,7 @@ def warn_backend_framework_change(at: At) -> Hits:
 
 
 @rule("DYN710", where={DCD: ""}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
-def dcd_backend_immutable(at: At) -> Hits:
+def dcd_backend_immutable(at: At) -> Findings:
     """The backend of a standalone component changes after creation.
 
     Why

@@ -1,6 +1,6 @@
 """Whether a component can be checkpointed and restored, and which snapshot it may name."""
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..components import WORKERS, explain_workers_only, has_checkpoint, interpod_gms, read_failover, read_feature, read_gms
 from ..patterns import LABEL_WANTED, is_label
 from ..review import Fields
@@ -11,7 +11,7 @@ OFF = "for operator 1.2, only the schema checks a disabled checkpoint"
 
 
 @rule("DYN407", where={**COMPONENT, **CHECKPOINT}, stage=Stage.CHECKPOINT, needs=("checkpoint",), since="1.4")
-def checkpoint_gate(at: At) -> Hits:
+def checkpoint_gate(at: At) -> Findings:
     """A component has a checkpoint, but checkpoints are disabled in the operator.
 
     Why
@@ -43,7 +43,7 @@ def checkpoint_gate(at: At) -> Hits:
 
 @differs(OFF)
 @rule("DYN402", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT, until="1.4")
-def checkpoint_job_auto_only(at: At) -> Hits:
+def checkpoint_job_auto_only(at: At) -> Findings:
     """A checkpoint that the operator doesn't create has settings for the job that creates it.
 
     Why
@@ -70,7 +70,7 @@ def checkpoint_job_auto_only(at: At) -> Hits:
 
 @differs(OFF)
 @rule("DYN401", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
-def checkpoint_job_with_ref(at: At) -> Hits:
+def checkpoint_job_with_ref(at: At) -> Findings:
     """A checkpoint refers to an existing one, but also configures the job that would create one.
 
     Why
@@ -94,7 +94,7 @@ def checkpoint_job_with_ref(at: At) -> Hits:
 
 
 @rule("DYN408", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT, since="1.4")
-def checkpoint_layout_unsupported(at: At) -> Hits:
+def checkpoint_layout_unsupported(at: At) -> Findings:
     """A component with a checkpoint has standby engines, or its weights in other pods.
 
     Why
@@ -134,7 +134,7 @@ def checkpoint_layout_unsupported(at: At) -> Hits:
 
 @differs(OFF)
 @rule("DYN403", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
-def checkpoint_target_name(at: At) -> Hits:
+def checkpoint_target_name(at: At) -> Findings:
     """The target of a checkpoint has an invalid container name.
 
     Why
@@ -161,7 +161,7 @@ _CLIENTS = ("experimental", "checkpoint", "job", "gmsClientContainers")
 
 @differs(OFF)
 @rule("DYN406", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
-def checkpoint_gms_client_name(at: At) -> Hits:
+def checkpoint_gms_client_name(at: At) -> Findings:
     """A client of the GPU memory service in a checkpoint's job has an invalid container name.
 
     Why
@@ -191,7 +191,7 @@ def checkpoint_gms_client_name(at: At) -> Hits:
 
 @differs(OFF)
 @rule("DYN405", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
-def checkpoint_gms_clients_intrapod_only(at: At) -> Hits:
+def checkpoint_gms_clients_intrapod_only(at: At) -> Findings:
     """A checkpoint's job names clients of a GPU memory service that runs in its own pods.
 
     Why
@@ -219,7 +219,7 @@ def checkpoint_gms_clients_intrapod_only(at: At) -> Hits:
 
 @differs(OFF)
 @rule("DYN404", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT)
-def checkpoint_gms_clients_need_gms(at: At) -> Hits:
+def checkpoint_gms_clients_need_gms(at: At) -> Findings:
     """A checkpoint's job names clients of a GPU memory service, but the component has none.
 
     Why
@@ -248,7 +248,7 @@ _GRAPH = "DynamoGraphDeployment"
 
 # inferred for line 1.5: it may be of 1.6 only
 @rule("DYN409", where=COMPONENT, when="experimental", stage=Stage.CHECKPOINT, ratchets=False, since="1.5")
-def checkpoint_use_of_workers(at: At) -> Hits:
+def checkpoint_use_of_workers(at: At) -> Findings:
     """A component that isn't a worker has a checkpoint.
 
     Why
@@ -276,7 +276,7 @@ def checkpoint_use_of_workers(at: At) -> Hits:
 
 # inferred for line 1.5: it may be of 1.6 only
 @rule("DYN410", where={DCD: "spec"}, when="experimental", stage=Stage.CHECKPOINT, ratchets=False, since="1.5")
-def checkpoint_use_of_graphs(at: At) -> Hits:
+def checkpoint_use_of_graphs(at: At) -> Findings:
     """A standalone worker names a snapshot.
 
     Why

@@ -1,15 +1,15 @@
 """The containers of a component's pod."""
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..components import LPX
 from ..engines import list_sidecars, list_templates
 from ..review import is_line_1_6
 from ..rule import COMPONENT, Stage, rule
-from ..words import Words, quote_once
+from ..words import VersionText, quote_once
 
 
 @rule("DYN219", where=COMPONENT, when="frontendSidecar", stage=Stage.COMPONENT, since="1.4")
-def frontend_sidecar_unknown(at: At) -> Hits:
+def frontend_sidecar_unknown(at: At) -> Findings:
     """`frontendSidecar` names a container that the component's pod doesn't have.
 
     Why
@@ -51,7 +51,7 @@ _IMAGE = "must name the image of the main container, got nothing"
 
 
 @rule("DYN212", where=COMPONENT, stage=Stage.COMPONENT, since="1.5")
-def image_required(at: At) -> Hits:
+def image_required(at: At) -> Findings:
     """A component's main container has no image.
 
     Why
@@ -76,11 +76,11 @@ def image_required(at: At) -> Hits:
         yield from require_main_image(at)
 
 
-def require_main_image(at: At) -> Hits:
+def require_main_image(at: At) -> Findings:
     """Requires a main container with an image."""
     main, place = at.main
     if not main:
         text = 'must have a container "main" with an image, got none'
-        yield at.required(place[:-1], Words(_IMAGE, text))
+        yield at.required(place[:-1], VersionText(_IMAGE, text))
     elif not main.get("image"):
         yield at.required((*place, "image"), _IMAGE)

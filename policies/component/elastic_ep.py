@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..review import Fields
 from ..rule import COMPONENT, Stage, rule
 
@@ -12,7 +12,7 @@ _RAY = "ray"
 
 
 @rule("DYN218", where=COMPONENT, when="podTemplate", stage=Stage.COMPONENT, since="1.4")
-def elastic_ep_command_required(at: At) -> Hits:
+def elastic_ep_command_required(at: At) -> Findings:
     """vLLM is configured for elastic expert parallelism on Ray, but its container has no command.
 
     Why

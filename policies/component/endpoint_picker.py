@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from ..at import At, Hits
-from ..components import find_main, is_multinode, node_count
+from ..at import At, Findings
+from ..components import count_nodes, find_main, is_multinode
 from ..finding import Mend
-from ..image_tag import explain_missing_version, runtime_version
+from ..image_tag import explain_missing_version, find_runtime_version
 from ..review import Fields, is_line_1_4
 from ..rule import COMPONENT, DCD, Stage, differs, rule
 
 
 @rule("DYN224", where=COMPONENT, when="type=epp", stage=Stage.EPP, until="1.5")
-def epp_config_required(at: At) -> Hits:
+def epp_config_required(at: At) -> Findings:
     """An endpoint picker has no configuration.
 
     Why
@@ -31,7 +31,7 @@ def epp_config_required(at: At) -> Hits:
 
 
 @rule("DYN226", where=COMPONENT, when="eppConfig", stage=Stage.EPP)
-def epp_config_source_exclusive(at: At) -> Hits:
+def epp_config_source_exclusive(at: At) -> Findings:
     """An endpoint picker has both an inline configuration and one from a ConfigMap.
 
     Why
@@ -54,7 +54,7 @@ def epp_config_source_exclusive(at: At) -> Hits:
 
 
 @rule("DYN225", where=COMPONENT, when="eppConfig", stage=Stage.EPP)
-def epp_config_source_required(at: At) -> Hits:
+def epp_config_source_required(at: At) -> Findings:
     """An endpoint picker's configuration has no source.
 
     Why
@@ -79,7 +79,7 @@ def epp_config_source_required(at: At) -> Hits:
 
 
 @rule("DYN227", where=COMPONENT, when="type=epp", stage=Stage.EPP)
-def epp_configmap_name_required(at: At) -> Hits:
+def epp_configmap_name_required(at: At) -> Findings:
     """An endpoint picker's ConfigMap reference has no name.
 
     Why
@@ -101,7 +101,7 @@ def epp_configmap_name_required(at: At) -> Hits:
 
 @differs("a standalone picker fails like one of a graph")
 @rule("DYN221", where=COMPONENT, when="type=epp", stage=Stage.EPP, needs=("inferencePool",))
-def epp_inferencepool_unavailable(at: At) -> Hits:
+def epp_inferencepool_unavailable(at: At) -> Findings:
     """A graph has an endpoint picker, but the cluster has no InferencePool API.
 
     Why
@@ -132,7 +132,7 @@ def epp_inferencepool_unavailable(at: At) -> Hits:
 
 
 @rule("DYN222", where=COMPONENT, when="type=epp", stage=Stage.EPP, until="1.6")
-def epp_single_node(at: At) -> Hits:
+def epp_single_node(at: At) -> Findings:
     """An endpoint picker spans several nodes.
 
     Why
@@ -148,12 +148,12 @@ def epp_single_node(at: At) -> Hits:
         +    - {name: picker, type: epp, eppConfig: {configMapRef: {name: c, key: k}}}
     """
     if is_multinode(at.value):
-        text = f'must be unset for a component of type "epp", got nodeCount {node_count(at.value)}'
+        text = f'must be unset for a component of type "epp", got nodeCount {count_nodes(at.value)}'
         yield at.invalid("multinode", None, text, mend=Mend(None))
 
 
 @rule("DYN223", where=COMPONENT, when="type=epp", stage=Stage.EPP, until="1.6")
-def epp_single_replica(at: At) -> Hits:
+def epp_single_replica(at: At) -> Findings:
     """An endpoint picker must have exactly one replica.
 
     Why
@@ -194,7 +194,7 @@ def _version(part: Fields) -> tuple[Any, ...]:
 
 
 @rule("DYN234", where=COMPONENT, when="type=epp", stage=Stage.EPP, ratchets=False, since="1.5")
-def epp_runtime_config_forbidden(at: At) -> Hits:
+def epp_runtime_config_forbidden(at: At) -> Findings:
     """An endpoint picker with runtime 1.5.0 or later has a configuration.
 
     Why
@@ -208,13 +208,13 @@ def epp_runtime_config_forbidden(at: At) -> Hits:
                podTemplate: {spec: {containers: [{name: main, image: "example/frontend:1.5.0"}]}}
         -      eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}  # expect
     """
-    version = runtime_version(at.value)
+    version = find_runtime_version(at.value)
     if at.value.get("eppConfig") is not None and version is not None and version >= _NATIVE and not _unchanged(at):
         yield at.forbidden("eppConfig", "must be unset from runtime 1.5.0 on, whose picker reads no configuration")
 
 
 @rule("DYN235", where=COMPONENT, when="type=epp", stage=Stage.EPP, ratchets=False, since="1.5")
-def epp_runtime_config_required(at: At) -> Hits:
+def epp_runtime_config_required(at: At) -> Findings:
     """An endpoint picker with a runtime before 1.5.0 has no configuration.
 
     Why
@@ -232,13 +232,13 @@ def epp_runtime_config_required(at: At) -> Hits:
         +      podTemplate: {spec: {containers: [{name: main, image: "example/picker:1.4.0"}]}}
         +      eppConfig: {configMapRef: {name: picker-config, key: epp.yaml}}
     """
-    version = runtime_version(at.value)
+    version = find_runtime_version(at.value)
     if at.value.get("eppConfig") is None and version is not None and version < _NATIVE and not _unchanged(at):
         yield at.required("eppConfig", "must be set for a picker of a runtime below 1.5.0, got nothing")
 
 
 @rule("DYN236", where={DCD: "spec"}, when="type=epp", stage=Stage.EPP, ratchets=False, since="1.5")
-def epp_runtime_version_required(at: At) -> Hits:
+def epp_runtime_version_required(at: At) -> Findings:
     """The image tag of a standalone endpoint picker doesn't contain the runtime version.
 
     Why
@@ -267,7 +267,7 @@ def epp_runtime_version_required(at: At) -> Hits:
 
 
 @rule("DYN237", where=COMPONENT, when="eppConfig", stage=Stage.EPP, since="1.6")
-def epp_runtime_single_replica(at: At) -> Hits:
+def epp_runtime_single_replica(at: At) -> Findings:
     """An endpoint picker with a configuration must have exactly one replica.
 
     Why

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..components import INTER_POD, INTRA_POD, interpod_failover, read_failover, read_gms
-from ..gpu import gpu_count
+from ..gpu import count_gpus
 from ..review import UPDATE, Fields
 from ..rule import COMPONENT, DGD, Stage, differs, rule
-from ..words import Words, format_words, quote_once
+from ..words import VersionText, format_words, quote_once
 
 EMPTY_MODE: Final = "failover without a mode is intra-pod, the schema's default"
 
@@ -23,19 +23,19 @@ def interpod_without_gms(component: Fields) -> bool:
     return interpod_failover(component) and read_gms(component) is None
 
 
-def one_mode(at: At) -> Words:
+def one_mode(at: At) -> VersionText:
     """The fix for two blocks with different modes; only a graph can have several layouts."""
     return format_words("set both modes to {intraPod} or both to {interPod}" if at.review.kind == DGD else "set both modes to {intraPod}")
 
 
-def forbid_switch(on: bool) -> Words:
+def forbid_switch(on: bool) -> VersionText:
     """The requirement on an update that moves a process into pods of its own (`on`), or out of them."""
     return format_words("must not become {interPod} after creation" if on else "must stay {interPod}, and enabled, after creation")
 
 
 @differs("an absent number equals 1; standalone components are checked like those of graphs")
 @rule("DYN705", where=COMPONENT, when="experimental", on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
-def failover_shadows_immutable(at: At) -> Hits:
+def failover_shadows_immutable(at: At) -> Findings:
     """The number of standby engines changes after creation.
 
     Why
@@ -73,7 +73,7 @@ def _shadows(component: Fields) -> int:
 
 @differs(EMPTY_MODE)
 @rule("DYN341", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
-def failover_intrapod_mode_mismatch(at: At) -> Hits:
+def failover_intrapod_mode_mismatch(at: At) -> Findings:
     """Intra-pod failover and the GPU memory service have different modes.
 
     Why
@@ -100,7 +100,7 @@ def failover_intrapod_mode_mismatch(at: At) -> Hits:
 
 @differs(EMPTY_MODE)
 @rule("DYN342", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
-def failover_intrapod_requires_gms(at: At) -> Hits:
+def failover_intrapod_requires_gms(at: At) -> Findings:
     """Intra-pod failover is enabled without a GPU memory service.
 
     Why
@@ -131,7 +131,7 @@ def failover_intrapod_requires_gms(at: At) -> Hits:
 
 @differs("reconciliation refuses every engine but vLLM", lacking=True)
 @rule("DYN351", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
-def failover_intrapod_requires_vllm(at: At) -> Hits:
+def failover_intrapod_requires_vllm(at: At) -> Findings:
     """Intra-pod failover is enabled, but the engine isn't vLLM.
 
     Why
@@ -168,12 +168,12 @@ def failover_intrapod_requires_vllm(at: At) -> Hits:
         yield at.forbidden("experimental.failover", text)
 
 
-_MORE: Final = Words("in a graph on Grove mode interPod allows more", "only v1alpha1 allows more, in pods of their own")
+_MORE: Final = VersionText("in a graph on Grove mode interPod allows more", "only v1alpha1 allows more, in pods of their own")
 
 
 @differs(EMPTY_MODE)
 @rule("DYN343", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
-def failover_intrapod_shadows(at: At) -> Hits:
+def failover_intrapod_shadows(at: At) -> Findings:
     """Intra-pod failover must have exactly one standby engine.
 
     Why
@@ -203,7 +203,7 @@ _NO_ENGINES: Final = ("epp", "frontend", "planner")
 
 
 @rule("DYN349", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
-def failover_interpod_component_type(at: At) -> Hits:
+def failover_interpod_component_type(at: At) -> Findings:
     """Inter-pod failover is enabled for a component without an engine.
 
     Why
@@ -230,7 +230,7 @@ def failover_interpod_component_type(at: At) -> Hits:
 
 @differs("GPUs are counted as the reconciler counts them, and a wrong number is reported at its field")
 @rule("DYN347", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
-def failover_interpod_gpu_invalid(at: At) -> Hits:
+def failover_interpod_gpu_invalid(at: At) -> Findings:
     """Inter-pod failover is enabled, but the number of GPUs isn't a whole number.
 
     Why
@@ -255,14 +255,14 @@ def failover_interpod_gpu_invalid(at: At) -> Hits:
                  failover: {mode: InterPod, numShadows: 1}  # expect: failover-interpod-requires-gms
     """
     if interpod_without_gms(at.value):
-        gpus = gpu_count(at.value)
+        gpus = count_gpus(at.value)
         if gpus.number is None:
-            yield at.invalid(gpus.path, gpus.seen, f'must be a whole number of GPUs, got "{gpus.seen}"')
+            yield at.invalid(gpus.path, gpus.text, f'must be a whole number of GPUs, got "{gpus.text}"')
 
 
 @differs("standalone components are checked like those of graphs")
 @rule("DYN704", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
-def failover_interpod_immutable(at: At) -> Hits:
+def failover_interpod_immutable(at: At) -> Findings:
     """Inter-pod failover is enabled or disabled after creation.
 
     Why
@@ -289,7 +289,7 @@ def failover_interpod_immutable(at: At) -> Hits:
 
 
 @rule("DYN345", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
-def failover_interpod_mode_mismatch(at: At) -> Hits:
+def failover_interpod_mode_mismatch(at: At) -> Findings:
     """Inter-pod failover and the GPU memory service have different modes.
 
     Why
@@ -316,7 +316,7 @@ def failover_interpod_mode_mismatch(at: At) -> Hits:
 
 @differs("an absent number is 1, the schema's default")
 @rule("DYN346", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
-def failover_interpod_shadows(at: At) -> Hits:
+def failover_interpod_shadows(at: At) -> Findings:
     """Inter-pod failover has no standby engine.
 
     Why
@@ -348,12 +348,12 @@ def failover_interpod_shadows(at: At) -> Hits:
         shadows = 1 if written is None else written
         if shadows < 1:
             # v1beta1 knows one standby engine only
-            text = format_words("must be {wanted} in mode {interPod}, got {shadows}", wanted=Words("1 or more", "1"), shadows=shadows)
+            text = format_words("must be {wanted} in mode {interPod}, got {shadows}", wanted=VersionText("1 or more", "1"), shadows=shadows)
             yield at.invalid("experimental.failover.numShadows", shadows, text)
 
 
 @rule("DYN344", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
-def failover_interpod_requires_gms(at: At) -> Hits:
+def failover_interpod_requires_gms(at: At) -> Findings:
     """Inter-pod failover is enabled without a GPU memory service.
 
     Why
@@ -375,7 +375,7 @@ def failover_interpod_requires_gms(at: At) -> Hits:
 
 @differs("GPUs are counted as the reconciler counts them: any vendor's resource name, as quantities")
 @rule("DYN348", where=COMPONENT, when="experimental", stage=Stage.FAILOVER)
-def failover_interpod_requires_gpu(at: At) -> Hits:
+def failover_interpod_requires_gpu(at: At) -> Findings:
     """Inter-pod failover is enabled, but the component requests no GPU.
 
     Why
@@ -397,8 +397,8 @@ def failover_interpod_requires_gpu(at: At) -> Hits:
         +      experimental: {gpuMemoryService: {mode: InterPod}, failover: {mode: InterPod, numShadows: 1}}
     """
     if interpod_without_gms(at.value):
-        gpus = gpu_count(at.value)
+        gpus = count_gpus(at.value)
         if gpus.number is not None and gpus.number < 1:
-            seen = f'got "{gpus.seen}"' if gpus.seen else "got none"
+            seen = f'got "{gpus.text}"' if gpus.text else "got none"
             text = format_words("must have at least one GPU in {resources.limits.gpu} for failover in mode {interPod}, {seen}", seen=seen)
             yield at.forbidden("", text)

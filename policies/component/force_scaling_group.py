@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ...api.paths import Path
-from ..at import At, Hits
+from ..at import At, Findings
 from ..components import forces_scaling_group
 from ..grove import component_off_grove
 from ..review import UPDATE, Fields
@@ -13,7 +13,7 @@ _SWITCH = ("experimental", "grove", "forceScalingGroup")
 
 
 @rule("DYN716", where={DGD: "spec", DCD: "spec"}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.5")
-def force_scaling_group_immutable(at: At) -> Hits:
+def force_scaling_group_immutable(at: At) -> Findings:
     """A component gets its own scaling group after creation, or loses it.
 
     Why
@@ -64,7 +64,7 @@ def _word(switch: bool) -> str:
 
 
 @rule("DYN215", where=COMPONENT, when="experimental", stage=Stage.COMPONENT, needs=("grove",), since="1.5")
-def force_scaling_group_requires_grove(at: At) -> Hits:
+def force_scaling_group_requires_grove(at: At) -> Findings:
     """A component sets `forceScalingGroup`, but Grove does not run it.
 
     Why

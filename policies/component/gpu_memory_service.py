@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..components import MAIN, WORKERS, has_checkpoint, interpod_gms, is_enabled, list_containers, read_gms
-from ..gpu import gpu_count
+from ..gpu import count_gpus
 from ..grove import explain_absence, explain_off_grove
 from ..patterns import LABEL_WANTED, is_label
 from ..review import UPDATE
@@ -17,7 +17,7 @@ _GMS: Final = ("experimental", "gpuMemoryService")
 
 @differs("without DRA the operator fails the component", lacking=True)
 @rule("DYN307", where=COMPONENT, when="experimental", stage=Stage.GMS, needs=("dra",))
-def gms_requires_dra(at: At) -> Hits:
+def gms_requires_dra(at: At) -> Findings:
     """A component has a GPU memory service, but dynamic resource allocation (DRA) isn't available.
 
     Why
@@ -40,7 +40,7 @@ def gms_requires_dra(at: At) -> Hits:
 
 @differs("GPUs are counted as the reconciler counts them: any vendor's resource name, also in the main container, as quantities")
 @rule("DYN305", where=COMPONENT, when="experimental", stage=Stage.GMS)
-def gms_requires_gpu(at: At) -> Hits:
+def gms_requires_gpu(at: At) -> Findings:
     """A component has a GPU memory service, but requests no GPU.
 
     Why
@@ -85,9 +85,9 @@ def gms_requires_gpu(at: At) -> Hits:
         -        gpuMemoryService: {}  # expect
     """
     if read_gms(at.value) is not None:
-        gpus = gpu_count(at.value)
+        gpus = count_gpus(at.value)
         if gpus.number is None or gpus.number < 1:
-            seen = f'got "{gpus.seen}"' if gpus.seen else "got none"
+            seen = f'got "{gpus.text}"' if gpus.text else "got none"
             yield at.forbidden(_GMS, format_words("must have at least one whole GPU to share in {resources.limits.gpu}, {seen}", seen=seen))
 
 
@@ -99,7 +99,7 @@ def gms_requires_gpu(at: At) -> Hits:
     needs=("allowGmsSnapshot",),
     until="1.4",
 )
-def gms_snapshot_gate(at: At) -> Hits:
+def gms_snapshot_gate(at: At) -> Findings:
     """A component combines a checkpoint with a GPU memory service, which the operator doesn't allow.
 
     Why
@@ -133,7 +133,7 @@ def gms_snapshot_gate(at: At) -> Hits:
 
 
 @rule("DYN304", where=COMPONENT, when="experimental", stage=Stage.GMS)
-def gms_worker_only(at: At) -> Hits:
+def gms_worker_only(at: At) -> Findings:
     """A component that isn't a worker has a GPU memory service.
 
     Why
@@ -167,7 +167,7 @@ _CLIENTS = ("experimental", "gpuMemoryService", "extraClientContainers")
 
 @differs("the schema makes the list a set; this rule finds objects that bypassed the schema", lacking=True)
 @rule("DYN309", where=COMPONENT, when="experimental", removes=True, stage=Stage.GMS)
-def gms_extra_client_duplicate(at: At) -> Hits:
+def gms_extra_client_duplicate(at: At) -> Findings:
     """An extra client of the GPU memory service is named twice.
 
     Why
@@ -195,7 +195,7 @@ def gms_extra_client_duplicate(at: At) -> Hits:
 
 @differs("a disabled service has no clients")
 @rule("DYN303", where=COMPONENT, when="experimental", stage=Stage.GMS)
-def gms_extra_client_name(at: At) -> Hits:
+def gms_extra_client_name(at: At) -> Findings:
     """An extra client of the GPU memory service has an invalid container name.
 
     Why
@@ -221,7 +221,7 @@ def gms_extra_client_name(at: At) -> Hits:
 
 @differs("a misspelled client would be silently ignored", lacking=True)
 @rule("DYN308", where=COMPONENT, when="experimental", stage=Stage.GMS)
-def gms_extra_client_unknown(at: At) -> Hits:
+def gms_extra_client_unknown(at: At) -> Findings:
     """An extra client of the GPU memory service isn't a container of the pod.
 
     Why
@@ -250,7 +250,7 @@ def gms_extra_client_unknown(at: At) -> Hits:
 
 @differs("standalone components are checked like those of graphs")
 @rule("DYN703", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
-def gms_interpod_immutable(at: At) -> Hits:
+def gms_interpod_immutable(at: At) -> Findings:
     """The GPU memory service moves into its own pods, or out of them.
 
     Why
@@ -279,7 +279,7 @@ def gms_interpod_immutable(at: At) -> Hits:
 
 
 @rule("DYN301", where=GRAPH_COMPONENT, when="experimental", stage=Stage.GMS, needs=("grove",))
-def gms_interpod_requires_grove(at: At) -> Hits:
+def gms_interpod_requires_grove(at: At) -> Findings:
     """The GPU memory service runs in its own pods, but the graph isn't on Grove.
 
     Why
@@ -315,7 +315,7 @@ def gms_interpod_requires_grove(at: At) -> Hits:
 
 
 @rule("DYN302", where=GRAPH_COMPONENT, when="experimental", stage=Stage.GMS)
-def gms_interpod_requires_vllm(at: At) -> Hits:
+def gms_interpod_requires_vllm(at: At) -> Findings:
     """The GPU memory service runs in its own pods, but the engine isn't vLLM.
 
     Why

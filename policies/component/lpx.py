@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from ...api.schema import load_schema, resolve
-from ..at import At, Hits
+from ..at import At, Findings
 from ..components import LPX, read_pod
 from ..engines import list_roles, list_templates
 from ..review import UPDATE, Fields
 from ..rule import COMPONENT, GRAPH_COMPONENT, Stage, rule
-from ..sameness import same_meaning
+from ..sameness import has_same_meaning
 from ..words import quote_once
-from .role_template import place_of
+from .role_template import template_path
 
 AGENT = "agent"
 _AFFINITIES = ("affinity", "nodeAffinity", "podAffinity", "podAntiAffinity")  # which mean nothing without terms
@@ -27,7 +27,7 @@ def list_pods(component: Fields) -> Iterator[tuple[int, object, Fields]]:
 
 
 @rule("DYN257", where=GRAPH_COMPONENT, when="type=lpx", stage=Stage.COMPONENT, since="1.6")
-def lpx_pod_fixed(at: At) -> Hits:
+def lpx_pod_fixed(at: At) -> Findings:
     """A role of a component of type lpx sets the placement or the names of its pods.
 
     Why
@@ -58,7 +58,7 @@ def lpx_pod_fixed(at: At) -> Hits:
             field for field in (*_OF_ALL, *(_OF_AGENTS if name == AGENT else ())) if pod.get(field) and not _is_node_affinity(field, pod)
         ]
         for field in fields:
-            yield at.forbidden(place_of(index, "spec", field), "must be unset: the LPX scheduler decides it")
+            yield at.forbidden(template_path(index, "spec", field), "must be unset: the LPX scheduler decides it")
 
 
 def _is_node_affinity(field: str, pod: Fields) -> bool:
@@ -79,7 +79,7 @@ _SCHEDULER = "lpx-scheduler"
 
 
 @rule("DYN251", where=GRAPH_COMPONENT, when="type=lpx", stage=Stage.COMPONENT, needs=("lpx",), ratchets=False, since="1.6")
-def lpx_gate(at: At) -> Hits:
+def lpx_gate(at: At) -> Findings:
     """A component of type lpx is created or changed, but LPX is disabled in the operator.
 
     Why
@@ -105,11 +105,11 @@ def _is_unchanged(at: At) -> bool:
     if at.old is None:
         return False
     node = load_schema("DynamoGraphDeployment", "v1beta1", at.review.line)["properties"]["spec"]["properties"]["components"]["items"]
-    return same_meaning(at.value, at.old, resolve(node), lambda path: path[-1] in _AFFINITIES)
+    return has_same_meaning(at.value, at.old, resolve(node), lambda path: path[-1] in _AFFINITIES)
 
 
 @rule("DYN252", where=GRAPH_COMPONENT, when="type=lpx", stage=Stage.COMPONENT, since="1.6")
-def lpx_role_unknown(at: At) -> Hits:
+def lpx_role_unknown(at: At) -> Findings:
     """A role of a component of type lpx is neither agent nor conductor.
 
     Why
@@ -131,7 +131,7 @@ def lpx_role_unknown(at: At) -> Hits:
 
 
 @rule("DYN254", where=GRAPH_COMPONENT, when="type=lpx", stage=Stage.COMPONENT, ratchets=False, since="1.6")
-def lpx_role_template_required(at: At) -> Hits:
+def lpx_role_template_required(at: At) -> Findings:
     """A role of a component of type lpx has no pod template.
 
     Why
@@ -153,7 +153,7 @@ def lpx_role_template_required(at: At) -> Hits:
 
 
 @rule("DYN255", where=GRAPH_COMPONENT, when="type=lpx", stage=Stage.COMPONENT, since="1.6")
-def lpx_build_id_blank(at: At) -> Hits:
+def lpx_build_id_blank(at: At) -> Findings:
     """The build id of a component of type lpx is blank.
 
     Why
@@ -179,7 +179,7 @@ def lpx_build_id_blank(at: At) -> Hits:
 
 
 @rule("DYN258", where=COMPONENT, when="podTemplate.spec.schedulerName", stage=Stage.COMPONENT, since="1.6")
-def lpx_scheduler_reserved(at: At) -> Hits:
+def lpx_scheduler_reserved(at: At) -> Findings:
     """A component of another type names the LPX scheduler.
 
     Why
@@ -198,7 +198,7 @@ def lpx_scheduler_reserved(at: At) -> Hits:
 
 
 @rule("DYN727", where=GRAPH_COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.6")
-def lpx_type_immutable(at: At) -> Hits:
+def lpx_type_immutable(at: At) -> Findings:
     """The type of a component changes to lpx, or from lpx.
 
     Why
@@ -228,7 +228,7 @@ def lpx_type_immutable(at: At) -> Hits:
 
 
 @rule("DYN253", where=GRAPH_COMPONENT, when="type=lpx", stage=Stage.COMPONENT, since="1.6")
-def lpx_agent_required(at: At) -> Hits:
+def lpx_agent_required(at: At) -> Findings:
     """A component of type lpx has no agent role.
 
     Why
@@ -248,7 +248,7 @@ def lpx_agent_required(at: At) -> Hits:
 
 
 @rule("DYN256", where=GRAPH_COMPONENT, when="type=lpx", stage=Stage.COMPONENT, since="1.6")
-def lpx_agent_container(at: At) -> Hits:
+def lpx_agent_container(at: At) -> Findings:
     """A container in the pod template of the agent role is named agent.
 
     Why
@@ -270,5 +270,5 @@ def lpx_agent_container(at: At) -> Hits:
         for part in ("containers", "initContainers") if name == AGENT else ():
             for step, each in enumerate(pod.get(part) or ()):
                 if each and each.get("name") == AGENT:
-                    path = place_of(index, "spec", part, step, "name")
+                    path = template_path(index, "spec", part, step, "name")
                     yield at.forbidden(path, 'must not be "agent" in the pod template of agents')

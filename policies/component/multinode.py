@@ -2,15 +2,15 @@
 
 from typing import Final
 
-from ..at import At, Hits
-from ..components import LPX, WORKERS, explain_workers_only, is_multinode, node_count
+from ..at import At, Findings
+from ..components import LPX, WORKERS, count_nodes, explain_workers_only, is_multinode
 from ..review import UPDATE, is_line_1_6
 from ..rule import COMPONENT, Stage, differs, rule
 
 
 @differs("a standalone component has the same child objects as one of a graph")
 @rule("DYN702", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
-def dgd_node_layout_immutable(at: At) -> Hits:
+def dgd_node_layout_immutable(at: At) -> Findings:
     """A component changes from one node to several, or back.
 
     Why
@@ -51,7 +51,7 @@ LIMIT: Final = 1_000
 
 @differs("a huge count costs the Go operator seconds and memory; from 2**30 it crashes")
 @rule("DYN210", where=COMPONENT, when="multinode", stage=Stage.COMPONENT)
-def node_count_limit(at: At) -> Hits:
+def node_count_limit(at: At) -> Findings:
     """A replica spans far too many nodes.
 
     Why
@@ -67,13 +67,13 @@ def node_count_limit(at: At) -> Hits:
         -        nodeCount: 20000000  # expect
         +        nodeCount: 16
     """
-    nodes = node_count(at.value)
+    nodes = count_nodes(at.value)
     if nodes > LIMIT:
         yield at.invalid("multinode.nodeCount", nodes, f"must be at most {LIMIT}, got {nodes}")
 
 
 @rule("DYN238", where=COMPONENT, when="multinode", stage=Stage.COMPONENT, ratchets=False, since="1.6")
-def multinode_type_unsupported(at: At) -> Hits:
+def multinode_type_unsupported(at: At) -> Findings:
     """A component that isn't a worker spans several nodes.
 
     Why
@@ -100,7 +100,7 @@ def multinode_type_unsupported(at: At) -> Hits:
 
 
 @rule("DYN725", where=COMPONENT, on=(UPDATE,), when="multinode", stage=Stage.IMMUTABLE, ratchets=False, since="1.6")
-def multinode_count_immutable(at: At) -> Hits:
+def multinode_count_immutable(at: At) -> Findings:
     """The number of nodes for each replica changes after creation.
 
     Why
@@ -122,5 +122,5 @@ def multinode_count_immutable(at: At) -> Hits:
     """
     if at.old is None or at.value.get("type") not in WORKERS or not is_multinode(at.value) or not is_multinode(at.old):
         return  # of other types, multinode-type-unsupported refuses it
-    if (now := node_count(at.value)) != (was := node_count(at.old)):
+    if (now := count_nodes(at.value)) != (was := count_nodes(at.old)):
         yield at.immutable("multinode.nodeCount", f"must stay {was} after creation, got {now}", value=now)

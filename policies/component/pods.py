@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from ...api.paths import Path
-from ..at import At, Hits
+from ..at import At, Findings
 from ..components import WORKERS
 from ..engines import list_sidecars, list_templates
 from ..grove import component_off_grove
@@ -23,7 +23,7 @@ DEFAULT_PROBES: Final = {
 
 @differs("the API server refuses the pods later, where the error is hard to find", lacking=True)
 @rule("DYN229", where=COMPONENT, when="podTemplate", stage=Stage.COMPONENT)
-def pod_refused(at: At) -> Hits:
+def pod_refused(at: At) -> Findings:
     """The API server would refuse the component's pods.
 
     Why
@@ -61,7 +61,7 @@ def pod_refused(at: At) -> Hits:
 
 @differs("the API server refuses the pods' Deployment later, where the error is hard to find", lacking=True)
 @rule("DYN261", where=COMPONENT, when=_ENDS, stage=Stage.COMPONENT, needs=("grove",))
-def pod_ends_off_grove(at: At) -> Hits:
+def pod_ends_off_grove(at: At) -> Findings:
     """The pods of a component off Grove would end.
 
     Why
@@ -91,7 +91,7 @@ def pod_ends_off_grove(at: At) -> Hits:
 
 @differs("such pods start, and never become ready", lacking=True)
 @rule("DYN917", where=COMPONENT, when=_PORTS, stage=Stage.ADVICE)
-def default_probe_unanswered(at: At) -> Hits:
+def default_probe_unanswered(at: At) -> Findings:
     """No port of the main container answers the default probes.
 
     Why
@@ -134,10 +134,10 @@ def default_probe_unanswered(at: At) -> Hits:
     yield from _moved(at, place, main.get("env") or (), variable, number)
 
 
-def _moved(at: At, place: Path, env: Any, variable: str, number: str) -> Hits:
+def _moved(at: At, path: Path, env: Any, variable: str, number: str) -> Findings:
     """Finds a variable that makes the program listen at another port than the probes ask."""
     for index, entry in enumerate(env):
         value = (entry or {}).get("value")
         if entry and entry.get("name") == variable and value and value.isdecimal() and value != number:
             text = f"must be {number}, the port that the default probes ask, got {quote_once(value)}"
-            yield at.warning((*place, "env", index, "value"), text)
+            yield at.warning((*path, "env", index, "value"), text)

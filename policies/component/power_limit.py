@@ -4,17 +4,17 @@ from collections.abc import Iterator
 
 from ...api.paths import Path
 from ..annotations import POWER_LIMIT
-from ..at import At, Hits
-from ..components import POWER_LIMIT_PATH, node_count, read_gms, read_pod, read_power_limit
-from ..gpu import plain_gpus, plain_gpus_of_pod
-from ..patterns import whole_number
+from ..at import At, Findings
+from ..components import POWER_LIMIT_PATH, count_nodes, read_gms, read_pod, read_power_limit
+from ..gpu import count_plain_gpus, read_plain_gpus
+from ..patterns import parse_whole_number
 from ..review import UPDATE, Fields
 from ..rule import GRAPH_COMPONENT, Stage, rule
 from ..words import quote_once
 
 
 @rule("DYN718", where=GRAPH_COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.4")
-def power_limit_immutable(at: At) -> Hits:
+def power_limit_immutable(at: At) -> Findings:
     """The power limit of a component changes after creation, or its number of GPUs or nodes changes under a limit.
 
     Why
@@ -57,20 +57,20 @@ def power_limit_immutable(at: At) -> Hits:
         return
     limit, before = read_power_limit(at.value), read_power_limit(at.old)
     if limit != before:
-        yield at.immutable(POWER_LIMIT_PATH, f"must stay {_shown(before)} after creation, got {_shown(limit)}", value=limit)
+        yield at.immutable(POWER_LIMIT_PATH, f"must stay {_format_limit(before)} after creation, got {_format_limit(limit)}", value=limit)
     if before is None:
         return
-    (gpus, place), (gpus_before, _) = plain_gpus(at.value), plain_gpus(at.old)
+    (gpus, place), (gpus_before, _) = read_plain_gpus(at.value), read_plain_gpus(at.old)
     if gpus != gpus_before:
         text = f"must stay {gpus_before or 'unset'} under a power limit, got {gpus or 'none'}"
         yield at.immutable(place, text, value=gpus)
-    nodes, nodes_before = node_count(at.value), node_count(at.old)
+    nodes, nodes_before = count_nodes(at.value), count_nodes(at.old)
     if nodes != nodes_before and (nodes > 1) == (nodes_before > 1):  # dgd-node-layout-immutable says the rest
         yield at.immutable("multinode.nodeCount", f"must stay {nodes_before} under a power limit, got {nodes}", value=nodes)
 
 
 @rule("DYN729", where=GRAPH_COMPONENT, on=(UPDATE,), when="podTemplate", stage=Stage.IMMUTABLE, ratchets=False, since="1.6")
-def power_limit_pod_immutable(at: At) -> Hits:
+def power_limit_pod_immutable(at: At) -> Findings:
     """The number of GPUs in the whole pod changes under a power limit.
 
     Why
@@ -95,17 +95,17 @@ def power_limit_pod_immutable(at: At) -> Hits:
     """
     if at.old is None or read_power_limit(at.old) is None:
         return
-    now, before = (plain_gpus_of_pod(component) for component in (at.value, at.old))
-    if now != before and plain_gpus(at.value)[0] == plain_gpus(at.old)[0]:  # power-limit-immutable says the rest
+    now, before = (count_plain_gpus(component) for component in (at.value, at.old))
+    if now != before and read_plain_gpus(at.value)[0] == read_plain_gpus(at.old)[0]:  # power-limit-immutable says the rest
         yield at.immutable("podTemplate.spec", f"must keep {before} GPUs in all containers under a power limit, got {now}")
 
 
-def _shown(limit: str | None) -> str:
+def _format_limit(limit: str | None) -> str:
     return "unset" if limit is None else f'"{quote_once(limit)}"'
 
 
 @rule("DYN216", where=GRAPH_COMPONENT, when="podTemplate.metadata.annotations", stage=Stage.COMPONENT, since="1.4")
-def power_limit_number(at: At) -> Hits:
+def power_limit_number(at: At) -> Findings:
     """The annotation for the GPU power limit isn't a whole number of watts above zero.
 
     Why
@@ -123,12 +123,12 @@ def power_limit_number(at: At) -> Hits:
         +            dynamo.nvidia.com/gpu-power-limit: "300"
     """
     limit = read_power_limit(at.value)
-    if limit is not None and (whole_number(limit) or 0) <= 0:
+    if limit is not None and (parse_whole_number(limit) or 0) <= 0:
         yield at.invalid(POWER_LIMIT_PATH, limit, f'must be a whole number of watts above 0, got "{quote_once(limit)}"')
 
 
 @rule("DYN217", where=GRAPH_COMPONENT, when="podTemplate.metadata.annotations", stage=Stage.COMPONENT, since="1.4")
-def power_limit_without_dra(at: At) -> Hits:
+def power_limit_without_dra(at: At) -> Findings:
     """A component has a power limit, but its GPUs are allocated by claims.
 
     Why

@@ -1,12 +1,12 @@
 """The replicas of a component."""
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..grove import component_off_grove
 from ..rule import COMPONENT, Stage, rule
 
 
 @rule("DYN214", where=COMPONENT, when="minAvailable", stage=Stage.COMPONENT, needs=("grove",), since="1.4")
-def min_available_requires_grove(at: At) -> Hits:
+def min_available_requires_grove(at: At) -> Findings:
     """A component sets `minAvailable`, but Grove does not run it.
 
     Why
@@ -33,7 +33,7 @@ def min_available_requires_grove(at: At) -> Hits:
 
 
 @rule("DYN201", where=COMPONENT, when="replicas<0", stage=Stage.COMPONENT)
-def replicas_non_negative(at: At) -> Hits:
+def replicas_non_negative(at: At) -> Findings:
     """A component has a negative number of replicas.
 
     Why

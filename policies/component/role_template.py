@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ...api.paths import Key, Path
 from ...api.walk.metadata import annotation_errors
 from ..annotations import EXECUTORS, POWER_LIMIT, VLLM_EXECUTOR
-from ..at import At, Hits
+from ..at import At, Findings
 from ..components import LPX, MAIN, read_failover, read_gms
 from ..engines import RUNTIME, list_sidecars, list_templates
 from ..review import Fields
@@ -13,13 +13,13 @@ from ..rule import COMPONENT, Stage, rule
 from ..words import quote_once
 
 
-def place_of(index: int, *steps: str | int) -> Path:
+def template_path(index: int, *steps: str | int) -> Path:
     """The place of something in the template of a role."""
     return ("roles", index, "podTemplate", *steps)
 
 
 @rule("DYN242", where=COMPONENT, when="roles", stage=Stage.COMPONENT, since="1.6")
-def role_template_incomplete(at: At) -> Hits:
+def role_template_incomplete(at: At) -> Findings:
     """Only some roles of a component have a pod template.
 
     Why
@@ -41,7 +41,7 @@ def role_template_incomplete(at: At) -> Hits:
 
 
 @rule("DYN243", where=COMPONENT, when="roles", stage=Stage.COMPONENT, since="1.6")
-def role_template_exclusive(at: At) -> Hits:
+def role_template_exclusive(at: At) -> Findings:
     """A component has pod templates in its roles, and also its own template, shared GPU memory or failover.
 
     Why
@@ -68,7 +68,7 @@ def role_template_exclusive(at: At) -> Hits:
 
 
 @rule("DYN244", where=COMPONENT, when="roles", stage=Stage.COMPONENT, since="1.6")
-def role_template_image(at: At) -> Hits:
+def role_template_image(at: At) -> Findings:
     """The pod template of a role has no main container, or a container without an image.
 
     Why
@@ -88,12 +88,12 @@ def role_template_image(at: At) -> Hits:
     """
     for index, template in list_templates(at.value):
         if all(each.get("name") != MAIN for _, each in _containers(template, "containers")):
-            yield at.required(place_of(index, "spec", "containers"), 'must have a container "main", got none')
+            yield at.required(template_path(index, "spec", "containers"), 'must have a container "main", got none')
         for part in ("containers", "initContainers"):
             for step, each in _containers(template, part):
                 image = str(each.get("image") or "")
                 if not (image.strip() if at.value.get("type") == LPX else image):
-                    yield at.required(place_of(index, "spec", part, step, "image"), "must be set, got nothing")
+                    yield at.required(template_path(index, "spec", part, step, "image"), "must be set, got nothing")
 
 
 def _containers(template: Fields, part: str) -> Iterator[tuple[int, Fields]]:
@@ -102,7 +102,7 @@ def _containers(template: Fields, part: str) -> Iterator[tuple[int, Fields]]:
 
 
 @rule("DYN245", where=COMPONENT, when="roles", stage=Stage.COMPONENT, since="1.6")
-def role_template_executor(at: At) -> Hits:
+def role_template_executor(at: At) -> Findings:
     """The annotation for vLLM's executor in a role's pod template has an unknown value.
 
     Why
@@ -124,11 +124,11 @@ def role_template_executor(at: At) -> Hits:
     for index, value in _annotated(at.value, VLLM_EXECUTOR):
         if value.lower() not in EXECUTORS:
             text = f'must be one of mp, ray, got "{quote_once(value)}"'
-            yield at.invalid(place_of(index, "metadata", "annotations", Key(VLLM_EXECUTOR)), value, text)
+            yield at.invalid(template_path(index, "metadata", "annotations", Key(VLLM_EXECUTOR)), value, text)
 
 
 @rule("DYN246", where=COMPONENT, when="roles", stage=Stage.COMPONENT, since="1.6")
-def role_template_power_limit(at: At) -> Hits:
+def role_template_power_limit(at: At) -> Findings:
     """The pod template of a role has a power limit.
 
     Why
@@ -147,7 +147,7 @@ def role_template_power_limit(at: At) -> Hits:
                  - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """
     for index, _ in _annotated(at.value, POWER_LIMIT):
-        path = place_of(index, "metadata", "annotations", Key(POWER_LIMIT))
+        path = template_path(index, "metadata", "annotations", Key(POWER_LIMIT))
         yield at.forbidden(path, "must be unset: only a component with one pod template has a power limit")
 
 
@@ -160,7 +160,7 @@ def _annotated(component: Fields, name: str) -> Iterator[tuple[int, str]]:
 
 
 @rule("DYN247", where=COMPONENT, when="roles", stage=Stage.COMPONENT, ratchets=False, since="1.6")
-def role_template_runtime(at: At) -> Hits:
+def role_template_runtime(at: At) -> Findings:
     """The pod template of a role has an init container named runtime.
 
     Why
@@ -182,12 +182,12 @@ def role_template_runtime(at: At) -> Hits:
     """
     for index, template in list_templates(at.value):
         for step, _ in list_sidecars({"podTemplate": template}):
-            path = place_of(index, "spec", "initContainers", step, "name")
+            path = template_path(index, "spec", "initContainers", step, "name")
             yield at.forbidden(path, f'must not be "{RUNTIME}" in the pod template of a role')
 
 
 @rule("DYN228", where=COMPONENT, when="roles", stage=Stage.COMPONENT, since="1.6")
-def role_template_annotations(at: At) -> Hits:
+def role_template_annotations(at: At) -> Findings:
     """The pod template of a role has annotations that Kubernetes refuses.
 
     Why
@@ -209,6 +209,6 @@ def role_template_annotations(at: At) -> Hits:
                  - {name: worker, podTemplate: {spec: {containers: [{name: main, image: "example/vllm:1.6.0"}]}}}
     """
     for index, template in list_templates(at.value):
-        place = place_of(index, "metadata", "annotations")
+        place = template_path(index, "metadata", "annotations")
         for error in annotation_errors(place, (template.get("metadata") or {}).get("annotations")):
             yield at.invalid(place, None, f"must be annotations that Kubernetes takes: {error.message.partition(':')[2].strip()}")

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from ..at import At, Hits
-from ..components import LPX, is_multinode, node_count
+from ..at import At, Findings
+from ..components import LPX, count_nodes, is_multinode
 from ..engines import list_roles
 from ..review import UPDATE, Fields
 from ..rule import COMPONENT, Stage, rule
@@ -11,19 +11,19 @@ from ..rule import COMPONENT, Stage, rule
 _KNOWN = ("leader", "worker")
 
 
-def _asked(component: Fields) -> bool:
+def _spans_nodes(component: Fields) -> bool:
     """Whether the roles are those of several nodes."""
     return component.get("type") != LPX and is_multinode(component)
 
 
 def count_roles(component: Fields) -> Iterator[tuple[int, Fields, int]]:
     """The roles of a component on several nodes with their places, and how many pods a replica has of each."""
-    counts = {"leader": 1, "worker": node_count(component) - 1} if _asked(component) else {}
+    counts = {"leader": 1, "worker": count_nodes(component) - 1} if _spans_nodes(component) else {}
     yield from ((index, role, counts[role["name"]]) for index, role in list_roles(component) if role.get("name") in counts)
 
 
 @rule("DYN230", where=COMPONENT, when="roles", stage=Stage.COMPONENT, ratchets=False, since="1.5")
-def roles_need_multinode(at: At) -> Hits:
+def roles_need_multinode(at: At) -> Findings:
     """A component on one node has roles.
 
     Why
@@ -42,7 +42,7 @@ def roles_need_multinode(at: At) -> Hits:
 
 
 @rule("DYN231", where=COMPONENT, when="roles", stage=Stage.COMPONENT, ratchets=False, since="1.5")
-def roles_name_unknown(at: At) -> Hits:
+def roles_name_unknown(at: At) -> Findings:
     """A role is neither leader nor worker.
 
     Why
@@ -59,13 +59,13 @@ def roles_name_unknown(at: At) -> Hits:
                  - {name: leader}
         -        - {name: helper}  # expect
     """
-    for index, role in list_roles(at.value) if _asked(at.value) else ():
+    for index, role in list_roles(at.value) if _spans_nodes(at.value) else ():
         if (name := role.get("name")) not in _KNOWN:
             yield at.not_supported(("roles", index, "name"), name, _KNOWN)
 
 
 @rule("DYN232", where=COMPONENT, when="roles", stage=Stage.COMPONENT, ratchets=False, since="1.5")
-def roles_incomplete(at: At) -> Hits:
+def roles_incomplete(at: At) -> Findings:
     """A component on several nodes doesn't list both of its roles.
 
     Why
@@ -81,13 +81,13 @@ def roles_incomplete(at: At) -> Hits:
         +      roles: [{name: leader}, {name: worker}]
     """
     there = {role.get("name") for _, role in list_roles(at.value)}
-    for name in _KNOWN if _asked(at.value) else ():
+    for name in _KNOWN if _spans_nodes(at.value) else ():
         if name not in there:
             yield at.required("roles", f'must have the role "{name}" beside the other, got none')
 
 
 @rule("DYN233", where=COMPONENT, when="roles", stage=Stage.COMPONENT, ratchets=False, since="1.6")
-def roles_replicas_mismatch(at: At) -> Hits:
+def roles_replicas_mismatch(at: At) -> Findings:
     """The replicas of a role don't match the number of nodes.
 
     Why
@@ -106,11 +106,11 @@ def roles_replicas_mismatch(at: At) -> Hits:
     """
     for index, role, wanted in count_roles(at.value):
         if (replicas := role.get("replicas")) not in (None, wanted):
-            yield at.invalid(("roles", index, "replicas"), replicas, f"must be {wanted} beside multinode.nodeCount {node_count(at.value)}")
+            yield at.invalid(("roles", index, "replicas"), replicas, f"must be {wanted} beside multinode.nodeCount {count_nodes(at.value)}")
 
 
 @rule("DYN724", where=COMPONENT, on=(UPDATE,), when="roles", stage=Stage.IMMUTABLE, ratchets=False, since="1.6")
-def roles_immutable(at: At) -> Hits:
+def roles_immutable(at: At) -> Findings:
     """The role names of a component change.
 
     Why
@@ -139,7 +139,7 @@ def roles_immutable(at: At) -> Hits:
 
 
 @rule("DYN728", where=COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.6")
-def roles_meaning_immutable(at: At) -> Hits:
+def roles_meaning_immutable(at: At) -> Findings:
     """An update adds or removes roles that change the component's behaviour.
 
     Why

@@ -1,6 +1,6 @@
 """The version of the runtime that an image holds, and the init container that since line 1.6 runs it beside the main container."""
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..command_line import split_words
 from ..components import LPX, WORKERS, explain_workers_only, has_checkpoint, is_multinode, read_failover, read_gms
 from ..engines import SPREAD_FLAGS, list_engines, list_sidecars
@@ -11,7 +11,7 @@ from .containers import require_main_image
 
 
 @rule("DYN213", where=GRAPH_COMPONENT, when=("podTemplate", "roles"), stage=Stage.COMPONENT, since="1.5")
-def runtime_version_required(at: At) -> Hits:
+def runtime_version_required(at: At) -> Findings:
     """A component's image tag doesn't contain the version of the Dynamo runtime.
 
     Why
@@ -48,7 +48,7 @@ _PLACE = ("podTemplate", "spec", "initContainers")
 
 
 @rule("DYN239", where=COMPONENT, when="podTemplate.spec.initContainers", stage=Stage.COMPONENT, ratchets=False, since="1.6")
-def runtime_sidecar_of_workers(at: At) -> Hits:
+def runtime_sidecar_of_workers(at: At) -> Findings:
     """A component that isn't a worker has an init container named runtime.
 
     Why
@@ -74,7 +74,7 @@ def runtime_sidecar_of_workers(at: At) -> Hits:
 
 
 @rule("DYN240", where=COMPONENT, when="podTemplate.spec.initContainers", stage=Stage.COMPONENT, ratchets=False, since="1.6")
-def runtime_sidecar_restarts(at: At) -> Hits:
+def runtime_sidecar_restarts(at: At) -> Findings:
     """The init container named runtime would end before the main container starts.
 
     Why
@@ -96,7 +96,7 @@ def runtime_sidecar_restarts(at: At) -> Hits:
 
 
 @rule("DYN241", where=COMPONENT, when="podTemplate.spec.initContainers", stage=Stage.COMPONENT, ratchets=False, since="1.6", until="1.7")
-def runtime_sidecar_alone(at: At) -> Hits:
+def runtime_sidecar_alone(at: At) -> Findings:
     """A component with the runtime sidecar spans several nodes, or has a checkpoint, shared GPU memory or failover.
 
     Why
@@ -129,7 +129,7 @@ def _list_features(at: At) -> list[str]:
 
 @differs("its documentation doesn't say whether operator 1.7 still refuses them, so they are accepted with a warning", lacking=True)
 @rule("DYN918", where=COMPONENT, when="podTemplate.spec.initContainers", stage=Stage.ADVICE, ratchets=False, since="1.7")
-def warn_runtime_sidecar(at: At) -> Hits:
+def warn_runtime_sidecar(at: At) -> Findings:
     """A component with the runtime sidecar has what may not work beside it.
 
     Why
@@ -155,7 +155,7 @@ def warn_runtime_sidecar(at: At) -> Hits:
 
 
 @rule("DYN220", where=COMPONENT, when="podTemplate.spec.initContainers", stage=Stage.COMPONENT, ratchets=False, since="1.6")
-def runtime_sidecar_image(at: At) -> Hits:
+def runtime_sidecar_image(at: At) -> Findings:
     """The init container named runtime has no image, or there is no main container with one beside it.
 
     Why

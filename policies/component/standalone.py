@@ -1,6 +1,6 @@
 """Components outside a graph."""
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..components import interpod_failover, interpod_gms
 from ..review import UPDATE, Fields
 from ..rule import DCD, Stage, differs, rule
@@ -9,7 +9,7 @@ from ..words import format_words, quote_once
 
 @differs("inter-pod layouts are rendered only on Grove, for graphs", lacking=True)
 @rule("DYN310", where={DCD: "spec"}, when="experimental", stage=Stage.GMS)
-def dcd_interpod_unsupported(at: At) -> Hits:
+def dcd_interpod_unsupported(at: At) -> Findings:
     """A standalone component has its GPU memory service or standby engines in their own pods.
 
     Why
@@ -38,7 +38,7 @@ def dcd_interpod_unsupported(at: At) -> Hits:
 
 
 @rule("DYN721", where={DCD: "spec"}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.4")
-def dcd_topology_immutable(at: At) -> Hits:
+def dcd_topology_immutable(at: At) -> Findings:
     """The topology constraint of a standalone component changes after creation.
 
     Why

@@ -1,14 +1,14 @@
 """The compilation cache and the shared memory of a component."""
 
 from ...api.quantity import parse
-from ..at import At, Hits
+from ..at import At, Findings
 from ..rule import COMPONENT, Stage, differs, rule
 from ..words import quote_once
 
 
 @differs("only vLLM has a default directory; for other engines the operator fails later", lacking=True)
 @rule("DYN211", where=COMPONENT, when="compilationCache", stage=Stage.COMPONENT)
-def compilation_cache_mount_required(at: At) -> Hits:
+def compilation_cache_mount_required(at: At) -> Findings:
     """`compilationCache.mountPath` is missing, and this engine has no default.
 
     Why
@@ -37,7 +37,7 @@ def compilation_cache_mount_required(at: At) -> Hits:
 
 @differs("Kubernetes refuses the pod later", lacking=True)
 @rule("DYN208", where=COMPONENT, when="sharedMemorySize", stage=Stage.COMPONENT)
-def shm_size_negative(at: At) -> Hits:
+def shm_size_negative(at: At) -> Findings:
     """Shared memory has a negative size.
 
     Why

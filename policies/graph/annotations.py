@@ -4,7 +4,7 @@ from typing import Final
 
 from ...api.paths import Key
 from ..annotations import DISCOVERY_BACKEND, DISCOVERY_MODE, EXECUTORS, GROVE_OPT_OUT, GROVE_UPDATE_STRATEGY, ORIGIN_VERSION, VLLM_EXECUTOR
-from ..at import At, Hits
+from ..at import At, Findings
 from ..component.failover import EMPTY_MODE, is_intrapod
 from ..components import list_components
 from ..finding import Mend
@@ -18,7 +18,7 @@ from ..words import quote_once
 
 @differs(EMPTY_MODE)
 @rule("DYN108", where=GRAPH_OBJECT, when="spec.components.*.experimental", stage=Stage.FAILOVER)
-def failover_intrapod_discovery_mode(at: At) -> Hits:
+def failover_intrapod_discovery_mode(at: At) -> Findings:
     """A component has standby engines in its pod, but discovery registers whole pods.
 
     Why
@@ -50,7 +50,7 @@ def failover_intrapod_discovery_mode(at: At) -> Hits:
 
 @differs("values that look like an opt-out, but aren't, get a warning", lacking=True)
 @rule("DYN908", where=GRAPH_ANNOTATIONS, when=GROVE_OPT_OUT, stage=Stage.ADVICE)
-def warn_grove_annotation(at: At) -> Hits:
+def warn_grove_annotation(at: At) -> Findings:
     """The annotation `nvidia.com/enable-grove` is neither true nor false.
 
     Why
@@ -74,7 +74,7 @@ _BACKENDS: Final = ("kubernetes", "etcd")
 
 @differs("with a misspelled backend, pods use Kubernetes without the permissions", lacking=True)
 @rule("DYN113", where=GRAPH_ANNOTATIONS, when=DISCOVERY_BACKEND, stage=Stage.METADATA)
-def dgd_annotation_discovery_backend(at: At) -> Hits:
+def dgd_annotation_discovery_backend(at: At) -> Findings:
     """The annotation for the discovery backend has an unknown value.
 
     Why
@@ -99,7 +99,7 @@ _MODES: Final = ("pod", "container")
 
 @differs("a null annotation counts as absent")
 @rule("DYN105", where=GRAPH_ANNOTATIONS, when=DISCOVERY_MODE, stage=Stage.METADATA)
-def dgd_annotation_discovery_mode(at: At) -> Hits:
+def dgd_annotation_discovery_mode(at: At) -> Findings:
     """The annotation for the discovery mode has an unknown value.
 
     Why
@@ -120,7 +120,7 @@ def dgd_annotation_discovery_mode(at: At) -> Hits:
 
 @differs("a null annotation counts as absent")
 @rule("DYN103", where=GRAPH_ANNOTATIONS, when=ORIGIN_VERSION, stage=Stage.METADATA)
-def dgd_annotation_origin_version(at: At) -> Hits:
+def dgd_annotation_origin_version(at: At) -> Findings:
     """The annotation for the origin version isn't a version.
 
     Why
@@ -142,7 +142,7 @@ def dgd_annotation_origin_version(at: At) -> Hits:
 
 @differs("a null annotation counts as absent")
 @rule("DYN104", where=GRAPH_ANNOTATIONS, when=VLLM_EXECUTOR, stage=Stage.METADATA)
-def dgd_annotation_vllm_executor(at: At) -> Hits:
+def dgd_annotation_vllm_executor(at: At) -> Findings:
     """The annotation for vLLM's executor has an unknown value.
 
     Why
@@ -163,7 +163,7 @@ def dgd_annotation_vllm_executor(at: At) -> Hits:
 
 @differs("the annotations are only known to later operators", lacking=True)
 @rule("DYN176", where=GRAPH_ANNOTATIONS, when=VOLCANO_QUEUE, stage=Stage.METADATA)
-def dgd_annotation_two_schedulers(at: At) -> Hits:
+def dgd_annotation_two_schedulers(at: At) -> Findings:
     """A graph has annotations for both Volcano and KAI.
 
     Why
@@ -186,7 +186,7 @@ def dgd_annotation_two_schedulers(at: At) -> Hits:
 
 
 @rule("DYN726", where=GRAPH_OBJECT, on=(UPDATE, DELETING), stage=Stage.IMMUTABLE, ratchets=False, since="1.6")
-def dgd_annotation_origin_immutable(at: At) -> Hits:
+def dgd_annotation_origin_immutable(at: At) -> Findings:
     """An update changes the annotation for the origin version of a graph.
 
     Why
@@ -213,7 +213,7 @@ def dgd_annotation_origin_immutable(at: At) -> Hits:
 
 
 @rule("DYN114", where=GRAPH_ANNOTATIONS, when=GROVE_UPDATE_STRATEGY, stage=Stage.METADATA, since="1.4")
-def grove_update_strategy_enum(at: At) -> Hits:
+def grove_update_strategy_enum(at: At) -> Findings:
     """The annotation for Grove's update strategy has an unknown value.
 
     Why

@@ -1,13 +1,13 @@
 """The backend of a graph."""
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..review import UPDATE
 from ..rule import GRAPH_OBJECT, Stage, rule
 from ..unchanged import check_unchanged
 
 
 @rule("DYN701", where=GRAPH_OBJECT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
-def dgd_backend_immutable(at: At) -> Hits:
+def dgd_backend_immutable(at: At) -> Findings:
     """The backend of a graph changes after creation.
 
     Why

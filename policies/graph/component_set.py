@@ -1,6 +1,6 @@
 """The set of a graph's components."""
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..components import list_components
 from ..review import UPDATE
 from ..rule import GRAPH, GRAPH_OBJECT, Stage, differs, rule
@@ -8,7 +8,7 @@ from ..words import format_words, quote_all
 
 
 @rule("DYN708", where=GRAPH_OBJECT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
-def dgd_service_set_immutable(at: At) -> Hits:
+def dgd_service_set_immutable(at: At) -> Findings:
     """A component is added to an existing graph, removed from it, or renamed.
 
     Why
@@ -37,7 +37,7 @@ def dgd_service_set_immutable(at: At) -> Hits:
 
 @differs("an update of a stored graph without components is refused, too: a write in v1alpha1 without conversion empties graphs")
 @rule("DYN101", where=GRAPH, stage=Stage.SHAPE, ratchets=False)
-def dgd_services_required(at: At) -> Hits:
+def dgd_services_required(at: At) -> Findings:
     """A graph has no components.
 
     Why

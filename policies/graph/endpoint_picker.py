@@ -1,13 +1,13 @@
 """The endpoint picker of a graph."""
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..rule import GRAPH, Stage, differs, rule
 from ..words import format_words
 
 
 @differs("v1beta1 allows one endpoint picker; two would use the same pool", lacking=True)
 @rule("DYN112", where=GRAPH, when="components.*.type=epp", stage=Stage.EPP)
-def epp_single_per_graph(at: At) -> Hits:
+def epp_single_per_graph(at: At) -> Findings:
     """A graph has two endpoint pickers.
 
     Why

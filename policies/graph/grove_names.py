@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from ..at import At, Hits
-from ..components import forces_scaling_group, interpod_gms, is_multinode, node_count
+from ..at import At, Findings
+from ..components import count_nodes, forces_scaling_group, interpod_gms, is_multinode
 from ..grove import explain_off_grove
 from ..review import Fields, is_line_1_6
 from ..rule import GRAPH, Stage, rule
@@ -44,7 +44,7 @@ def budget(name: str, component: Fields) -> int:
     """Counts the bytes that a component takes of NAME_LIMIT: its own name, and its longest clique's where it has a scaling group."""
     own = byte_length(name)
     if interpod_gms(component):
-        rank = max(node_count(component) - 1, 0)
+        rank = max(count_nodes(component) - 1, 0)
         return own + own + _ROLE + _DASH + len(str(rank))
     if is_multinode(component):
         return own + own + _ROLE
@@ -80,7 +80,7 @@ _MAX_NAME_CHARACTERS: Final = 253  # no valid name of a graph has more
 
 
 @rule("DYN107", where=GRAPH, when="components", stage=Stage.NAMES, needs=("grove",))
-def grove_name_length(at: At) -> Hits:
+def grove_name_length(at: At) -> Findings:
     """The names of the graph and the component are together too long for Grove.
 
     Why

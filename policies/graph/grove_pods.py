@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...api.paths import Path
-from ..at import At, Hits
-from ..components import DEVICE_CLASS, LPX, WORKERS, find_main, interpod_gms, is_multinode, node_count, read_gms
+from ..at import At, Findings
+from ..components import DEVICE_CLASS, LPX, WORKERS, count_nodes, find_main, interpod_gms, is_multinode, read_gms
 from ..engines import list_templates
 from ..frameworks import TRTLLM, find_frameworks
-from ..gpu import gpu_count
+from ..gpu import count_gpus
 from ..grove import explain_off_grove
 from ..review import UPDATE, Fields
 from ..rule import GRAPH, GRAPH_COMPONENT, Stage, differs, rule
@@ -33,7 +33,7 @@ _SCHEDULED: Final = ("components.*.podTemplate.spec.schedulerName", "components.
 
 @differs(_REFUSED, lacking=True)
 @rule("DYN118", where=GRAPH_COMPONENT, when=_PLACED, stage=Stage.SCHEDULING, needs=("grove",))
-def grove_pod_placement(at: At) -> Hits:
+def grove_pod_placement(at: At) -> Findings:
     """A component on Grove chooses a node or spreads its pods.
 
     Why
@@ -76,7 +76,7 @@ def _list_schedulers(component: Fields) -> dict[Path, str]:
 
 @differs(_REFUSED, lacking=True)
 @rule("DYN119", where=GRAPH, when=_SCHEDULED, stage=Stage.SCHEDULING, needs=("grove",))
-def grove_one_scheduler(at: At) -> Hits:
+def grove_one_scheduler(at: At) -> Findings:
     """Components on Grove have different schedulers.
 
     Why
@@ -121,7 +121,7 @@ def _quote(name: str) -> str:
 
 @differs(_FIXED, lacking=True)
 @rule("DYN730", where=GRAPH_COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, needs=("grove",), ratchets=False)
-def grove_scheduler_immutable(at: At) -> Hits:
+def grove_scheduler_immutable(at: At) -> Findings:
     """The scheduler of a component on Grove changes after creation.
 
     Why
@@ -151,7 +151,7 @@ def grove_scheduler_immutable(at: At) -> Hits:
 
 @differs(_FIXED, lacking=True)
 @rule("DYN731", where=GRAPH_COMPONENT, on=(UPDATE,), when="multinode", stage=Stage.IMMUTABLE, needs=("grove",), ratchets=False, until="1.6")
-def grove_node_count_immutable(at: At) -> Hits:
+def grove_node_count_immutable(at: At) -> Findings:
     """The number of nodes of a component on Grove changes after creation.
 
     Why
@@ -173,13 +173,13 @@ def grove_node_count_immutable(at: At) -> Hits:
     """
     if at.old is None or not is_multinode(at.value) or not is_multinode(at.old):
         return  # dgd-node-layout-immutable refuses it
-    if (now := node_count(at.value)) != (was := node_count(at.old)) and not explain_off_grove(at):
+    if (now := count_nodes(at.value)) != (was := count_nodes(at.old)) and not explain_off_grove(at):
         yield at.immutable("multinode.nodeCount", f"must stay {was} for as long as Grove runs the graph, got {now}", value=now)
 
 
 @differs(_FIXED, lacking=True)
 @rule("DYN732", where=GRAPH_COMPONENT, on=(UPDATE,), when="experimental", stage=Stage.IMMUTABLE, ratchets=False)
-def gms_interpod_claim_immutable(at: At) -> Hits:
+def gms_interpod_claim_immutable(at: At) -> Findings:
     """The GPUs change that engines share with a memory service in its own pods.
 
     Why
@@ -208,9 +208,9 @@ def gms_interpod_claim_immutable(at: At) -> Hits:
     """
     if at.old is None or not interpod_gms(at.value) or not interpod_gms(at.old):
         return  # gms-interpod-immutable refuses it
-    now, before = gpu_count(at.value), gpu_count(at.old)
+    now, before = count_gpus(at.value), count_gpus(at.old)
     if now.number != before.number:
-        text = f"must stay {before.seen} while pods share GPUs, got {now.seen or 'none'}"
+        text = f"must stay {before.text} while pods share GPUs, got {now.text or 'none'}"
         yield at.immutable(now.path, text, value=now.number)
     classes = [(read_gms(component) or {}).get("deviceClassName") or DEVICE_CLASS for component in (at.value, at.old)]
     if classes[0] != classes[1]:
@@ -220,7 +220,7 @@ def gms_interpod_claim_immutable(at: At) -> Hits:
 
 @differs(_FIXED, lacking=True)
 @rule("DYN733", where=GRAPH_COMPONENT, on=(UPDATE,), when="multinode", stage=Stage.IMMUTABLE, needs=("grove",), ratchets=False)
-def grove_engine_immutable(at: At) -> Hits:
+def grove_engine_immutable(at: At) -> Findings:
     """A component on several nodes changes to TensorRT-LLM or from it, on Grove.
 
     Why

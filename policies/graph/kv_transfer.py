@@ -4,7 +4,7 @@ import struct
 from typing import Any, Final
 
 from ...api.walk.metadata import qualified_name_error
-from ..at import At, Hits
+from ..at import At, Findings
 from ..facts import Unknown
 from ..grove import explain_off_grove
 from ..patterns import check_domain
@@ -14,7 +14,7 @@ from ..words import quote_all, quote_once
 
 
 @rule("DYN164", where=KV_TRANSFER, when="domain", stage=Stage.KV_TRANSFER)
-def kvt_domain_format(at: At) -> Hits:
+def kvt_domain_format(at: At) -> Findings:
     """The domain of a KV transfer policy is malformed.
 
     Why
@@ -33,7 +33,7 @@ def kvt_domain_format(at: At) -> Hits:
 
 
 @rule("DYN163", where=KV_TRANSFER, stage=Stage.KV_TRANSFER)
-def kvt_domain_required(at: At) -> Hits:
+def kvt_domain_required(at: At) -> Findings:
     """A KV transfer policy names no domain.
 
     Why
@@ -56,7 +56,7 @@ _ENFORCEMENTS: Final = ("required", "preferred")
 
 
 @rule("DYN165", where=KV_TRANSFER, when="enforcement", stage=Stage.KV_TRANSFER)
-def kvt_enforcement_enum(at: At) -> Hits:
+def kvt_enforcement_enum(at: At) -> Findings:
     """The enforcement of a KV transfer policy has an unknown value.
 
     Why
@@ -83,7 +83,7 @@ _FIELDS = ("clusterTopologyName", "labelKey", "domain", "enforcement", "preferre
 
 
 @rule("DYN720", where=GRAPH_OBJECT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.4")
-def kvt_immutable(at: At) -> Hits:
+def kvt_immutable(at: At) -> Findings:
     """The KV transfer policy of a graph changes after creation.
 
     Why
@@ -130,7 +130,7 @@ def _values(policy: Fields) -> tuple[Any, ...]:
 
 
 @rule("DYN169", where=KV_TRANSFER, when="clusterTopologyName", stage=Stage.KV_TRANSFER, needs=("grove",), since="1.4")
-def kvt_topology_requires_grove(at: At) -> Hits:
+def kvt_topology_requires_grove(at: At) -> Findings:
     """A KV transfer policy names a topology of Grove, but Grove does not run the graph.
 
     Why
@@ -161,7 +161,7 @@ def kvt_topology_requires_grove(at: At) -> Hits:
     needs=("grove", "clusterTopologies"),
     since="1.4",
 )
-def kvt_topology_unknown(at: At) -> Hits:
+def kvt_topology_unknown(at: At) -> Findings:
     """A KV transfer policy names a topology that the cluster doesn't have, or a domain that isn't in it.
 
     Why
@@ -202,7 +202,7 @@ def kvt_topology_unknown(at: At) -> Hits:
 
 
 @rule("DYN162", where=KV_TRANSFER, when="labelKey", stage=Stage.KV_TRANSFER)
-def kvt_label_key_format(at: At) -> Hits:
+def kvt_label_key_format(at: At) -> Findings:
     """The label key of a KV transfer policy is malformed.
 
     Why
@@ -224,7 +224,7 @@ def kvt_label_key_format(at: At) -> Hits:
 
 
 @rule("DYN161", where=KV_TRANSFER, stage=Stage.KV_TRANSFER)
-def kvt_label_key_required(at: At) -> Hits:
+def kvt_label_key_required(at: At) -> Findings:
     """A KV transfer policy names no node label.
 
     Why
@@ -245,7 +245,7 @@ def kvt_label_key_required(at: At) -> Hits:
 
 
 @rule("DYN168", where=KV_TRANSFER, when="preferredWeight", stage=Stage.KV_TRANSFER)
-def kvt_weight_forbidden(at: At) -> Hits:
+def kvt_weight_forbidden(at: At) -> Findings:
     """A required KV transfer policy has a weight.
 
     Why
@@ -267,7 +267,7 @@ def kvt_weight_forbidden(at: At) -> Hits:
 
 
 @rule("DYN167", where=KV_TRANSFER, when="preferredWeight", stage=Stage.KV_TRANSFER)
-def kvt_weight_range(at: At) -> Hits:
+def kvt_weight_range(at: At) -> Findings:
     """A KV transfer policy's weight is not between 0 and 1.
 
     Why
@@ -296,7 +296,7 @@ def _single(number: float) -> float:
 
 
 @rule("DYN166", where=KV_TRANSFER, when="enforcement=preferred", stage=Stage.KV_TRANSFER)
-def kvt_weight_required(at: At) -> Hits:
+def kvt_weight_required(at: At) -> Findings:
     """A preferred KV transfer policy has no weight.
 
     Why

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ...api.paths import Path, lookup
-from ..at import At, Hits
+from ..at import At, Findings
 from ..components import LPX, list_components
 from ..grove import explain_off_grove
 from ..review import Fields
@@ -32,7 +32,7 @@ def _pair(spec: Fields) -> tuple[tuple[int, Fields], tuple[int, Fields]] | None:
 
 
 @rule("DYN181", where=GRAPH, when=_WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.6")
-def lpx_requires_grove(at: At) -> Hits:
+def lpx_requires_grove(at: At) -> Findings:
     """A graph with a component of type lpx does not run on Grove.
 
     Why
@@ -54,7 +54,7 @@ def lpx_requires_grove(at: At) -> Hits:
 
 
 @rule("DYN182", where=GRAPH, when=_WHEN, stage=Stage.SHAPE, since="1.6")
-def lpx_conductor_required(at: At) -> Hits:
+def lpx_conductor_required(at: At) -> Findings:
     """A component of type lpx has no conductor role, and isn't part of a pair.
 
     Why
@@ -85,7 +85,7 @@ def lpx_conductor_required(at: At) -> Hits:
 
 
 @rule("DYN183", where=GRAPH, when=_WHEN, stage=Stage.SHAPE, since="1.6")
-def lpx_pair_limit(at: At) -> Hits:
+def lpx_pair_limit(at: At) -> Findings:
     """In a pair of LPX components, one has too many replicas, or sets a field that belongs to the other.
 
     Why
@@ -126,7 +126,7 @@ def lpx_pair_limit(at: At) -> Hits:
 
 
 @rule("DYN184", where=GRAPH, when=_WHEN, stage=Stage.SHAPE, since="1.6")
-def lpx_field_unsupported(at: At) -> Hits:
+def lpx_field_unsupported(at: At) -> Findings:
     """A component of type lpx, or its graph, has a pod template, a topology constraint, an override or a KV transfer policy.
 
     Why

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..components import LPX, WORKERS, is_multinode, list_components
 from ..grove import explain_off_grove
 from ..review import CREATE
@@ -14,7 +14,7 @@ from ..words import format_words
 # A name is fixed once the graph exists, so that only a create can be asked to have another one.
 @differs("two services would overwrite each other's child objects", lacking=True)
 @rule("DYN110", where=GRAPH, when="components", stage=Stage.NAMES, on=(CREATE,))
-def service_name_collision(at: At) -> Hits:
+def service_name_collision(at: At) -> Findings:
     """Two components have names that differ only in case.
 
     Why
@@ -50,7 +50,7 @@ _NAME: Final = re.compile(rf"[A-Za-z0-9](?:[-A-Za-z0-9]{{0,{_MAX_NAME_CHARACTERS
 # A name is fixed once the graph exists, so that only a create can be asked to have another one.
 @differs("names that child objects and v1beta1 components can't have would fail later", lacking=True)
 @rule("DYN109", where=GRAPH, when="components", stage=Stage.NAMES, on=(CREATE,))
-def service_name_format(at: At) -> Hits:
+def service_name_format(at: At) -> Findings:
     """A component's name can't be used for its child objects.
 
     Why
@@ -78,7 +78,7 @@ def service_name_format(at: At) -> Hits:
 
 @differs("the API server would refuse the label on all pods", lacking=True)
 @rule("DYN116", where=GRAPH_OBJECT, stage=Stage.NAMES, on=(CREATE,))
-def dynamo_namespace_length(at: At) -> Hits:
+def dynamo_namespace_length(at: At) -> Findings:
     """The names of the namespace and the graph are together too long for a label.
 
     Why
@@ -110,7 +110,7 @@ _GENERATION: Final = len("-01234567")  # of workers, in the names of their Deplo
 
 @differs("the API server would refuse the component's pods", lacking=True)
 @rule("DYN117", where=GRAPH, when="components", stage=Stage.NAMES, on=(CREATE,), needs=("grove",))
-def child_name_length(at: At) -> Hits:
+def child_name_length(at: At) -> Findings:
     """The names of the graph and the component are together too long for its child objects.
 
     Why

@@ -1,8 +1,8 @@
 """Fields and annotations of a graph, or of a standalone component, that have no effect."""
 
 from ..annotations import GROVE_UPDATE_STRATEGY
-from ..at import At, Hits
-from ..components import owning_graph
+from ..at import At, Findings
+from ..components import find_owning_graph
 from ..no_effect import list_ignored, list_ignored_of, may_run_on_grove
 from ..review import is_line_1_4
 from ..rule import DCD, GRAPH_OBJECT, Stage, differs, rule
@@ -10,7 +10,7 @@ from ..rule import DCD, GRAPH_OBJECT, Stage, differs, rule
 
 @differs("fields without effect are reported instead of being silently accepted", lacking=True)
 @rule("DYN911", where={**GRAPH_OBJECT, DCD: ""}, when="spec", stage=Stage.ADVICE)
-def field_without_effect(at: At) -> Hits:
+def field_without_effect(at: At) -> Findings:
     """A graph or a standalone component has a field or an annotation without effect.
 
     Why
@@ -42,7 +42,7 @@ def field_without_effect(at: At) -> Hits:
     """
     if at.review.kind == DCD:  # one that was made of a graph has the graph's
         grove: bool | None = False
-        ignored = list_ignored_of(at.value["spec"], ("spec",), grove=False) if owning_graph(at.review) is None else []
+        ignored = list_ignored_of(at.value["spec"], ("spec",), grove=False) if find_owning_graph(at.review) is None else []
     else:
         grove = may_run_on_grove(at.review)
         ignored = list_ignored(at.value, at.review.line, grove=grove)

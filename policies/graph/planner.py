@@ -1,15 +1,15 @@
 """The planner of a graph."""
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..engines import list_templates
-from ..image_tag import runtime_version
+from ..image_tag import find_runtime_version
 from ..rule import GRAPH, Stage, rule
 
 _READS = (1, 6, 0)  # the first planner that reads the templates of roles
 
 
 @rule("DYN185", where=GRAPH, when="components.*.roles", stage=Stage.COMPONENT, since="1.6")
-def role_template_planner(at: At) -> Hits:
+def role_template_planner(at: At) -> Findings:
     """A graph's planner is too old for pod templates of roles.
 
     Why
@@ -34,7 +34,7 @@ def role_template_planner(at: At) -> Hits:
     """
     components = at.components
     planners = [component for _, _, component in components if component.get("type") == "planner"]
-    if all((runtime_version(planner) or ()) >= _READS for planner in planners):
+    if all((find_runtime_version(planner) or ()) >= _READS for planner in planners):
         return
     for index, _, component in components:
         if list_templates(component):

@@ -6,7 +6,7 @@ from typing import Any
 from ...api.paths import Path
 from ...api.wording import article
 from ..annotations import WORKLOAD_PROVIDER
-from ..at import At, Hits
+from ..at import At, Findings
 from ..finding import Finding
 from ..grove import GROVE, explain_off_grove, provider
 from ..provider_override import (
@@ -25,7 +25,7 @@ from ..words import quote_once
 
 
 @rule("DYN172", where=GRAPH, when=WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.5")
-def provider_override_api_version(at: At) -> Hits:
+def provider_override_api_version(at: At) -> Findings:
     """An override has another API version than Grove's.
 
     Why
@@ -53,7 +53,7 @@ _FIELDS = ("apiVersion", "target")
 
 
 @rule("DYN717", where=GRAPH, when=WHEN, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False, since="1.5")
-def provider_override_immutable(at: At) -> Hits:
+def provider_override_immutable(at: At) -> Findings:
     """An override changes its API version or its target after creation.
 
     Why
@@ -99,7 +99,7 @@ def provider_override_immutable(at: At) -> Hits:
 
 
 @rule("DYN171", where=GRAPH, when=WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.5")
-def provider_override_requires_grove(at: At) -> Hits:
+def provider_override_requires_grove(at: At) -> Findings:
     """A graph has overrides for Grove, but Grove does not run it.
 
     Why
@@ -132,7 +132,7 @@ def provider_override_requires_grove(at: At) -> Hits:
 
 
 @rule("DYN173", where=GRAPH, when=WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.5")
-def provider_override_target(at: At) -> Hits:
+def provider_override_target(at: At) -> Findings:
     """An override names the wrong type of Grove object, or its position has none.
 
     Why
@@ -175,7 +175,7 @@ def provider_override_target(at: At) -> Hits:
 
 
 @rule("DYN175", where=GRAPH, when=WHEN, stage=Stage.TOPOLOGY, needs=("grove",), since="1.5")
-def provider_override_topology_conflict(at: At) -> Hits:
+def provider_override_topology_conflict(at: At) -> Findings:
     """A graph has topology constraints both in its own fields and in overrides for Grove.
 
     Why
@@ -202,7 +202,7 @@ def provider_override_topology_conflict(at: At) -> Hits:
 
 
 @rule("DYN174", where=GRAPH, when=WHEN, stage=Stage.SCHEDULING, needs=("grove",), since="1.5")
-def provider_override_value(at: At) -> Hits:
+def provider_override_value(at: At) -> Findings:
     """An override contains anything but a topology constraint, or nothing.
 
     Why

@@ -1,6 +1,6 @@
 """Replicas of a graph's components."""
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..command_line import find_model, split_words
 from ..components import WORKERS, find_main
 from ..review import UPDATE, Fields
@@ -10,7 +10,7 @@ from ..words import quote_once
 
 @differs("otherwise requests for a model that no component serves fail without a warning", lacking=True)
 @rule("DYN912", where=GRAPH, when="components.*.replicas=0", stage=Stage.ADVICE)
-def scale_to_zero_unroutable(at: At) -> Hits:
+def scale_to_zero_unroutable(at: At) -> Findings:
     """A worker has 0 replicas, and no other component serves its model.
 
     Why
@@ -57,7 +57,7 @@ _PLANNER = "planner-serviceaccount"
 
 @differs("the stored object's adapter protects the replicas too, so one update can't disable it and change them")
 @rule("DYN714", where=GRAPH_COMPONENT, on=(UPDATE,), needs=("operatorPrincipal",), stage=Stage.OWNERSHIP, ratchets=False)
-def scaling_adapter_owns_replicas(at: At) -> Hits:
+def scaling_adapter_owns_replicas(at: At) -> Findings:
     """The replicas of a component change although a scaling adapter owns them.
 
     Why

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..components import list_components
 from ..finding import Mend
 from ..review import UPDATE
@@ -11,7 +11,7 @@ from ..words import format_words, quote_all
 
 
 @rule("DYN131", where=RESTART, stage=Stage.RESTART)
-def restart_id_required(at: At) -> Hits:
+def restart_id_required(at: At) -> Findings:
     """A restart has no id.
 
     Why
@@ -34,7 +34,7 @@ _ROLLING = ("Pending", "InProgress")
 
 
 @rule("DYN709", where=GRAPH_OBJECT, on=(UPDATE,), stage=Stage.LOCK, ratchets=False)
-def restart_locked_during_rollout(at: At) -> Hits:
+def restart_locked_during_rollout(at: At) -> Findings:
     """A restart is requested during a rolling update.
 
     Why
@@ -67,7 +67,7 @@ _MAX_NAMED_SERVICES: Final = 10  # that are missing, in the message
 
 
 @rule("DYN134", where=RESTART, when="strategy", stage=Stage.RESTART)
-def restart_order_count(at: At) -> Hits:
+def restart_order_count(at: At) -> Findings:
     """The restart order doesn't name all components.
 
     Why
@@ -103,7 +103,7 @@ def restart_order_count(at: At) -> Hits:
 
 
 @rule("DYN132", where=RESTART, removes=True, when="strategy", stage=Stage.RESTART)
-def restart_order_parallel(at: At) -> Hits:
+def restart_order_parallel(at: At) -> Findings:
     """A parallel restart has an order.
 
     Why
@@ -127,7 +127,7 @@ def restart_order_parallel(at: At) -> Hits:
 
 
 @rule("DYN133", where=RESTART, removes=True, when="strategy", stage=Stage.RESTART)
-def restart_order_unique(at: At) -> Hits:
+def restart_order_unique(at: At) -> Findings:
     """The restart order names a component twice.
 
     Why
@@ -161,7 +161,7 @@ def restart_order_unique(at: At) -> Hits:
 
 
 @rule("DYN135", where=RESTART, when="strategy", stage=Stage.RESTART)
-def restart_order_unknown(at: At) -> Hits:
+def restart_order_unknown(at: At) -> Findings:
     """The restart order names a component that isn't in this graph.
 
     Why

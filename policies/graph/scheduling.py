@@ -3,9 +3,9 @@
 from typing import Final
 
 from ..annotations import GROVE_OPT_OUT
-from ..at import At, Hits
-from ..components import is_multinode, node_count
-from ..grove import DISAGGREGATED, explain_absence, explain_off_grove, opts_out_of_grove, provide, provider, way_to_grove
+from ..at import At, Findings
+from ..components import count_nodes, is_multinode
+from ..grove import DISAGGREGATED, explain_absence, explain_off_grove, opts_out_of_grove, provider, suggest_grove, suggest_install
 from ..rule import GRAPH, GRAPH_COMPONENT, Stage, differs, rule
 from ..words import format_words
 
@@ -14,7 +14,7 @@ _LWS: Final = "LeaderWorkerSet with Volcano"
 
 @differs("without both orchestrators the operator fails the graph", lacking=True)
 @rule("DYN111", where=GRAPH_COMPONENT, when="multinode", stage=Stage.SCHEDULING, needs=("grove", "lws"))
-def multinode_requires_orchestrator(at: At) -> Hits:
+def multinode_requires_orchestrator(at: At) -> Findings:
     """A component spans several nodes, but the cluster has neither Grove nor LeaderWorkerSet.
 
     Why
@@ -37,9 +37,9 @@ def multinode_requires_orchestrator(at: At) -> Hits:
     """
     if is_multinode(at.value) and not _can_run(at):
         lacks = explain_absence(at, "lws", _LWS)
-        text = f"must not span {node_count(at.value)} nodes: {explain_off_grove(at)}; {lacks}"
-        other = provide(at, "lws", _LWS)
-        fix = format_words("{grove}, the usual way, or {other}; else keep the {service} on one node", grove=way_to_grove(at), other=other)
+        text = f"must not span {count_nodes(at.value)} nodes: {explain_off_grove(at)}; {lacks}"
+        other = suggest_install(at, "lws", _LWS)
+        fix = format_words("{grove}, the usual way, or {other}; else keep the {service} on one node", grove=suggest_grove(at), other=other)
         yield at.forbidden("multinode", text, fix=fix)
 
 
@@ -52,7 +52,7 @@ def _can_run(at: At) -> bool:
 
 
 @rule("DYN106", where=GRAPH, when="priorityClassName", stage=Stage.SCHEDULING, needs=("grove",))
-def priority_class_requires_grove(at: At) -> Hits:
+def priority_class_requires_grove(at: At) -> Findings:
     """A graph has a priority class, but Grove does not run it.
 
     Why

@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ...api.paths import Path
-from ..at import At, Hits
+from ..at import At, Findings
 from ..facts import Unknown
 from ..grove import explain_off_grove, opts_out_of_grove
 from ..patterns import check_domain, is_domain
 from ..review import CREATE, UPDATE, Fields, Review, is_line_1_4
 from ..rule import GRAPH, GRAPH_COMPONENT, GRAPH_OBJECT, TOPOLOGY, Stage, differs, rule
-from ..words import Words, format_words, quote_all
+from ..words import VersionText, format_words, quote_all
 
 # why the look-ups differ from the Go operator 1.2, the same for all of them
-_TOLD_BY_OPERATION: Final = "only creations are checked, so that updates don't fail after changes of the cluster"
+_CREATIONS_ONLY: Final = "only creations are checked, so that updates don't fail after changes of the cluster"
 
 _PLURAL: Final = {"ClusterTopology": "ClusterTopologies", "ClusterTopologyBinding": "ClusterTopologyBindings"}
 
@@ -35,9 +35,9 @@ def _levels(at: At) -> tuple[str, ...] | None:
     return topologies.get(constraint.get("clusterTopologyName") or "")
 
 
-@differs(_TOLD_BY_OPERATION)
+@differs(_CREATIONS_ONLY)
 @rule("DYN147", where=TOPOLOGY, when="clusterTopologyName", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))
-def topology_cluster_not_found(at: At) -> Hits:
+def topology_cluster_not_found(at: At) -> Findings:
     """The graph names a ClusterTopology that the cluster doesn't have.
 
     Why
@@ -61,9 +61,9 @@ def topology_cluster_not_found(at: At) -> Hits:
     yield at.not_found("clusterTopologyName", name, f'must name a {_kind_of(at.review)} of this cluster, got "{name}"; it has {known}')
 
 
-@differs(_TOLD_BY_OPERATION)
+@differs(_CREATIONS_ONLY)
 @rule("DYN148", where=TOPOLOGY, when="clusterTopologyName", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))
-def topology_cluster_unreadable(at: At) -> Hits:
+def topology_cluster_unreadable(at: At) -> Findings:
     """The graph names a ClusterTopology, but ClusterTopologies can't be read.
 
     Why
@@ -88,9 +88,9 @@ def topology_cluster_unreadable(at: At) -> Hits:
         yield at.invalid("clusterTopologyName", name, text)
 
 
-@differs(_TOLD_BY_OPERATION)
+@differs(_CREATIONS_ONLY)
 @rule("DYN150", where=GRAPH_COMPONENT, when="topologyConstraint", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))
-def topology_domain_broader(at: At) -> Hits:
+def topology_domain_broader(at: At) -> Findings:
     """A component is packed within a broader domain than its graph.
 
     Why
@@ -114,9 +114,9 @@ def topology_domain_broader(at: At) -> Hits:
         yield at.invalid("", domain, f'must not be packed within a broader domain than the graph, got "{domain}" under "{graph}"')
 
 
-@differs(_TOLD_BY_OPERATION)
+@differs(_CREATIONS_ONLY)
 @rule("DYN149", where=GRAPH, when="topologyConstraint", on=(CREATE,), stage=Stage.TOPOLOGY, needs=("grove", "clusterTopologies"))
-def topology_domain_unknown(at: At) -> Hits:
+def topology_domain_unknown(at: At) -> Findings:
     """A topology domain isn't in the ClusterTopology that the graph names.
 
     Why
@@ -156,7 +156,7 @@ def _domains(at: At) -> Iterator[tuple[Path, str]]:
 
 
 @rule("DYN145", where=TOPOLOGY, stage=Stage.TOPOLOGY)
-def topology_profile_required(at: At) -> Hits:
+def topology_profile_required(at: At) -> Findings:
     """The graph's topology constraint names no ClusterTopology.
 
     Why
@@ -177,7 +177,7 @@ def topology_profile_required(at: At) -> Hits:
 
 
 @rule("DYN141", where=TOPOLOGY, when="packDomain", stage=Stage.TOPOLOGY)
-def topology_spec_domain_format(at: At) -> Hits:
+def topology_spec_domain_format(at: At) -> Findings:
     """The graph's topology domain is malformed.
 
     Why
@@ -200,7 +200,7 @@ _FIELDS = ("clusterTopologyName", "packDomain")
 
 
 @rule("DYN706", where=GRAPH_OBJECT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
-def topology_spec_immutable(at: At) -> Hits:
+def topology_spec_immutable(at: At) -> Findings:
     """The topology constraint of a graph changes after creation.
 
     Why
@@ -226,10 +226,10 @@ def topology_spec_immutable(at: At) -> Hits:
     if now is not None and before is not None:
         if _values(now) != _values(before):
             yield at.immutable(
-                "spec.topologyConstraint", format_words("must stay {before}, got {now}", before=_shown(before), now=_shown(now))
+                "spec.topologyConstraint", format_words("must stay {before}, got {now}", before=_describe(before), now=_describe(now))
             )
     elif before is not None:
-        yield at.immutable("spec.topologyConstraint", format_words("must stay {before}, got none", before=_shown(before)))
+        yield at.immutable("spec.topologyConstraint", format_words("must stay {before}, got none", before=_describe(before)))
     elif now is not None:
         yield at.immutable("spec.topologyConstraint", "must not be added to an existing graph")
 
@@ -238,13 +238,13 @@ def _values(constraint: Fields) -> list[Any]:
     return [constraint.get(field) or "" for field in _FIELDS]
 
 
-def _shown(constraint: Fields) -> Words:
+def _describe(constraint: Fields) -> VersionText:
     profile, domain = _values(constraint)
     return format_words('{topologyProfile} "{profile}" and packDomain "{domain}"', profile=profile, domain=domain)
 
 
 @rule("DYN144", where=GRAPH, when="components.*.topologyConstraint", stage=Stage.TOPOLOGY)
-def topology_spec_required(at: At) -> Hits:
+def topology_spec_required(at: At) -> Findings:
     """A component has a topology constraint, but the graph names no ClusterTopology.
 
     Why
@@ -269,7 +269,7 @@ def topology_spec_required(at: At) -> Hits:
 
 @differs("one component with a constraint is enough: a graph may pack only some of them")
 @rule("DYN146", where=GRAPH, when="topologyConstraint", stage=Stage.TOPOLOGY)
-def topology_service_constraint_required(at: At) -> Hits:
+def topology_service_constraint_required(at: At) -> Findings:
     """The graph names a ClusterTopology, but neither the graph nor any component names a domain.
 
     Why
@@ -293,7 +293,7 @@ def topology_service_constraint_required(at: At) -> Hits:
 
 
 @rule("DYN143", where=GRAPH_COMPONENT, when="topologyConstraint", stage=Stage.TOPOLOGY)
-def topology_service_domain_format(at: At) -> Hits:
+def topology_service_domain_format(at: At) -> Findings:
     """A component's topology domain is malformed.
 
     Why
@@ -314,7 +314,7 @@ def topology_service_domain_format(at: At) -> Hits:
 
 
 @rule("DYN142", where=GRAPH_COMPONENT, when="topologyConstraint", stage=Stage.TOPOLOGY)
-def topology_service_domain_required(at: At) -> Hits:
+def topology_service_domain_required(at: At) -> Findings:
     """A component has a topology constraint without a domain.
 
     Why
@@ -336,7 +336,7 @@ def topology_service_domain_required(at: At) -> Hits:
 
 
 @rule("DYN707", where=GRAPH_COMPONENT, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
-def topology_service_immutable(at: At) -> Hits:
+def topology_service_immutable(at: At) -> Findings:
     """The topology constraint of a component changes after creation.
 
     Why
@@ -373,7 +373,7 @@ def topology_service_immutable(at: At) -> Hits:
 
 @differs("constraints without effect are reported instead of silently dropped", lacking=True)
 @rule("DYN906", where=TOPOLOGY, stage=Stage.ADVICE)
-def warn_topology_ignored(at: At) -> Hits:
+def warn_topology_ignored(at: At) -> Findings:
     """The graph has topology constraints, but Grove does not run it.
 
     Why

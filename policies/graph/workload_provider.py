@@ -2,7 +2,7 @@
 
 from ...api.paths import Key
 from ..annotations import WORKLOAD_PROVIDER
-from ..at import At, Hits
+from ..at import At, Findings
 from ..facts import UNKNOWN
 from ..grove import list_providers
 from ..review import CREATE, DELETING, UPDATE
@@ -11,7 +11,7 @@ from ..words import quote_once
 
 
 @rule("DYN115", where=GRAPH_ANNOTATIONS, when=WORKLOAD_PROVIDER, on=(CREATE, UPDATE, DELETING), stage=Stage.METADATA, since="1.5")
-def workload_provider_enum(at: At) -> Hits:
+def workload_provider_enum(at: At) -> Findings:
     """The annotation for the workload provider has an unknown value.
 
     Why
@@ -39,7 +39,7 @@ _PLACE = ("metadata", "annotations", Key(WORKLOAD_PROVIDER))
 
 
 @rule("DYN715", where=GRAPH_OBJECT, on=(UPDATE, DELETING), needs=("operatorPrincipal",), stage=Stage.IMMUTABLE, ratchets=False, since="1.5")
-def workload_provider_immutable(at: At) -> Hits:
+def workload_provider_immutable(at: At) -> Findings:
     """An update changes the workload provider of a graph.
 
     Why

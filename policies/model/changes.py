@@ -1,13 +1,13 @@
 """Changes of a model that workloads do not follow."""
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..review import UPDATE
 from ..rule import MODEL_KIND, Stage, rule
 from ..unchanged import read_now_and_before
 
 
 @rule("DYN905", where={MODEL_KIND: ""}, on=(UPDATE,), stage=Stage.ADVICE, ratchets=False)
-def warn_base_model_change(at: At) -> Hits:
+def warn_base_model_change(at: At) -> Findings:
     """An update changes the base model.
 
     Why
@@ -28,7 +28,7 @@ def warn_base_model_change(at: At) -> Hits:
 
 
 @rule("DYN904", where={MODEL_KIND: ""}, on=(UPDATE,), stage=Stage.ADVICE, ratchets=False)
-def warn_model_type_change(at: At) -> Hits:
+def warn_model_type_change(at: At) -> Findings:
     """An update changes the type of a model.
 
     Why

@@ -1,6 +1,6 @@
 """The name, the base model, the type and the source of a model."""
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..finding import Finding
 from ..review import UPDATE, is_line_1_4
 from ..rule import MODEL, MODEL_KIND, Stage, differs, rule
@@ -8,7 +8,7 @@ from ..unchanged import check_unchanged
 
 
 @rule("DYN713", where={MODEL_KIND: ""}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
-def model_base_name_immutable(at: At) -> Hits:
+def model_base_name_immutable(at: At) -> Findings:
     """The base model of a model changes after creation.
 
     Why
@@ -30,7 +30,7 @@ def model_base_name_immutable(at: At) -> Hits:
 
 @differs("no endpoint has a blank name, which 1.2 accepts")
 @rule("DYN552", where={MODEL_KIND: ""}, stage=Stage.MODEL)
-def model_base_name_required(at: At) -> Hits:
+def model_base_name_required(at: At) -> Findings:
     """A model doesn't name its base model.
 
     Why
@@ -51,7 +51,7 @@ def model_base_name_required(at: At) -> Hits:
 
 @differs("no worker can serve a blank name, which 1.2 accepts")
 @rule("DYN551", where={MODEL_KIND: ""}, stage=Stage.MODEL)
-def model_name_required(at: At) -> Hits:
+def model_name_required(at: At) -> Findings:
     """A model has no name.
 
     Why
@@ -71,7 +71,7 @@ def model_name_required(at: At) -> Hits:
 
 
 @rule("DYN712", where={MODEL_KIND: ""}, on=(UPDATE,), stage=Stage.IMMUTABLE, ratchets=False)
-def model_type_immutable(at: At) -> Hits:
+def model_type_immutable(at: At) -> Findings:
     """The type of a model changes after creation.
 
     Why
@@ -92,7 +92,7 @@ def model_type_immutable(at: At) -> Hits:
 
 
 @rule("DYN553", where=MODEL, when="modelType=lora", stage=Stage.MODEL)
-def model_lora_source_required(at: At) -> Hits:
+def model_lora_source_required(at: At) -> Findings:
     """A LoRA model has no source for its weights.
 
     Why
@@ -112,7 +112,7 @@ def model_lora_source_required(at: At) -> Hits:
 
 
 @rule("DYN554", where=MODEL, when="modelType=lora", stage=Stage.MODEL)
-def model_lora_uri_required(at: At) -> Hits:
+def model_lora_uri_required(at: At) -> Findings:
     """The source of a LoRA model has no URI.
 
     Why
@@ -140,7 +140,7 @@ _MAX_SCHEME_CHARACTERS = 32  # longer text is no scheme
 
 @differs("1.2 accepts a bare scheme, whose model never loads")
 @rule("DYN555", where=MODEL, when="modelType=lora", stage=Stage.MODEL)
-def model_lora_uri_scheme(at: At) -> Hits:
+def model_lora_uri_scheme(at: At) -> Findings:
     """The URI of a LoRA model has an unknown scheme, or nothing follows the scheme.
 
     Why

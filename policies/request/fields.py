@@ -1,6 +1,6 @@
 """Fields of a request."""
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..image_tag import explain_missing_version
 from ..review import Fields
 from ..rule import DGDR, REQUEST, Stage, differs, rule
@@ -11,7 +11,7 @@ _WHY = "it is off, and an operator restricted to a namespace can't see nodes"
 
 @differs("the profiler needs all three fields; 1.2 requires any one, only on creation")
 @rule("DYN503", where={DGDR: ""}, needs=("operatorScope", "gpuDiscovery"), stage=Stage.REQUEST)
-def dgdr_hardware_required(at: At) -> Hits:
+def dgdr_hardware_required(at: At) -> Findings:
     """A request doesn't describe its GPUs, and the operator can't discover them.
 
     Why
@@ -61,7 +61,7 @@ _NUMBERS = (
 
 @differs("the profiler fails hours later, in a job's log", lacking=True)
 @rule("DYN504", where=REQUEST, when=("hardware", "sla", "workload"), stage=Stage.REQUEST)
-def dgdr_number_positive(at: At) -> Hits:
+def dgdr_number_positive(at: At) -> Findings:
     """A size, time or count of a request is zero or negative.
 
     Why
@@ -92,7 +92,7 @@ def dgdr_number_positive(at: At) -> Hits:
 
 
 @rule("DYN506", where=REQUEST, when="image", stage=Stage.REQUEST, ratchets=False, since="1.5")
-def dgdr_runtime_version_required(at: At) -> Hits:
+def dgdr_runtime_version_required(at: At) -> Findings:
     """A request's image tag doesn't contain the version of the Dynamo runtime.
 
     Why
@@ -129,7 +129,7 @@ _TYPES = ("latency", "throughput")
 
 @differs("updates are checked, too")
 @rule("DYN502", where=REQUEST, when="sla", stage=Stage.REQUEST)
-def dgdr_sla_optimization_type(at: At) -> Hits:
+def dgdr_sla_optimization_type(at: At) -> Findings:
     """The optimisation type of a request is unknown.
 
     Why
@@ -154,7 +154,7 @@ _BACKENDS = ("sglang", "trtllm", "vllm")
 
 @differs("updates are checked, too")
 @rule("DYN501", where=REQUEST, when="searchStrategy=thorough", stage=Stage.REQUEST)
-def dgdr_thorough_needs_backend(at: At) -> Hits:
+def dgdr_thorough_needs_backend(at: At) -> Findings:
     """A request for a thorough search names no backend.
 
     Why
@@ -182,7 +182,7 @@ def dgdr_thorough_needs_backend(at: At) -> Hits:
 
 
 @rule("DYN915", where=REQUEST, when="hardware", stage=Stage.ADVICE, ratchets=False, since="1.6")
-def dgdr_gpu_deprecated(at: At) -> Hits:
+def dgdr_gpu_deprecated(at: At) -> Findings:
     """A request uses a deprecated name of a GPU.
 
     Why

@@ -2,10 +2,10 @@
 
 from ...api.line import Line
 from ...api.schema import load_schema
-from ..at import At, Hits
+from ..at import At, Findings
 from ..review import UPDATE, Fields, is_line_1_4
 from ..rule import DGDR, Stage, differs, rule
-from ..sameness import same_meaning
+from ..sameness import has_same_meaning
 
 _LOCKED = ("Profiling", "Deploying", "Deployed")
 _READY = "Ready"  # locked since line 1.5
@@ -14,7 +14,7 @@ _OVERRIDE = "runtimeVersionOverride"
 
 @differs("1.2 compares text, so empty blocks and another order of keys count as changes")
 @rule("DYN711", where={DGDR: ""}, on=(UPDATE,), stage=Stage.LOCK, ratchets=False)
-def dgdr_spec_locked(at: At) -> Hits:
+def dgdr_spec_locked(at: At) -> Findings:
     """The spec of a request changes while the request is in progress.
 
     Why
@@ -53,7 +53,7 @@ _JOB = ("overrides", "profilingJob")
 def asks_for_the_same(spec: Fields, other: Fields, line: Line) -> bool:
     """Whether two specs ask a line's operator for the same: an empty block is an absent one, but for those of the profiling Job."""
     node = load_schema("DynamoGraphDeploymentRequest", "v1beta1", line)["properties"]["spec"]
-    return same_meaning(spec, other, node, lambda path: path[:2] != _JOB)
+    return has_same_meaning(spec, other, node, lambda path: path[:2] != _JOB)
 
 
 def _without(spec: Fields, phase: str) -> Fields:

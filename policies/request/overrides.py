@@ -3,7 +3,7 @@
 import re
 
 from ...api.paths import Key, Path
-from ..at import At, Hits
+from ..at import At, Findings
 from ..rule import REQUEST, Stage, differs, rule
 
 _KIND = "DynamoGraphDeployment"
@@ -12,7 +12,7 @@ _GROUP = "nvidia.com"
 
 @differs("an override of another kind, such as a Pod, fails later", lacking=True)
 @rule("DYN505", where=REQUEST, when="overrides", stage=Stage.REQUEST)
-def dgdr_override_kind(at: At) -> Hits:
+def dgdr_override_kind(at: At) -> Findings:
     """The object in `overrides.dgd` isn't a graph.
 
     Why
@@ -57,7 +57,7 @@ _LEGACY = re.compile(r"(?:Vllm|TRTLLM|SGLang)(?:Prefill|Decode)?Worker")
 
 
 @rule("DYN916", where=REQUEST, when="overrides.dgd", stage=Stage.ADVICE, ratchets=False, since="1.5")
-def dgdr_legacy_names(at: At) -> Hits:
+def dgdr_legacy_names(at: At) -> Findings:
     """An override of the graph uses component names of earlier profilers.
 
     Why

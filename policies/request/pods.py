@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..pods import list_template_mistakes
 from ..review import Fields
 from ..rule import REQUEST, Stage, differs, rule
@@ -26,7 +26,7 @@ _ADDED: Final = frozenset({"profiling-output", "profiling-config", "model-cache"
 
 @differs("the API server refuses the pods later, where the error is hard to find", lacking=True)
 @rule("DYN507", where=REQUEST, when="overrides.profilingJob.template", stage=Stage.REQUEST)
-def dgdr_pod_refused(at: At) -> Hits:
+def dgdr_pod_refused(at: At) -> Findings:
     """The API server would refuse the pod of the profiling job.
 
     Why

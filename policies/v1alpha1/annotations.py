@@ -2,13 +2,13 @@
 
 from ...api.paths import Key
 from ..annotations import EXECUTORS, VLLM_EXECUTOR
-from ..at import At, Hits
+from ..at import At, Findings
 from ..rule import COMPONENT_V1ALPHA1, Stage, differs, rule
 
 
 @differs("a null annotation counts as absent")
 @rule("DYN206", where=COMPONENT_V1ALPHA1, when="annotations", stage=Stage.COMPONENT)
-def service_annotation_vllm_executor(at: At) -> Hits:
+def service_annotation_vllm_executor(at: At) -> Findings:
     """The component's annotation for vLLM's executor has an unknown value.
 
     Why

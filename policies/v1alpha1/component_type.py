@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..components import LPX
 from ..finding import Mend
 from ..review import is_line_1_6
@@ -14,7 +14,7 @@ _KNOWN: Final = ("frontend", "worker", "prefill", "decode", "planner", "epp", "d
 
 @differs("a misspelled type escapes the rules and defaults of the intended type", lacking=True)
 @rule("DYN907", where=COMPONENT_V1ALPHA1, when=f"componentType!={','.join(_KNOWN)}", stage=Stage.ADVICE)
-def warn_component_type_unknown(at: At) -> Hits:
+def warn_component_type_unknown(at: At) -> Findings:
     """The operator doesn't know a component's type.
 
     Why

@@ -2,14 +2,14 @@
 
 from typing import Final
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..rule import COMPONENT_V1ALPHA1, Stage, rule
 
 _SIDECAR: Final = "sidecar-frontend"
 
 
 @rule("DYN205", where=COMPONENT_V1ALPHA1, when="frontendSidecar", stage=Stage.COMPONENT)
-def frontend_sidecar_conflict(at: At) -> Hits:
+def frontend_sidecar_conflict(at: At) -> Findings:
     """A container has the name of the frontend sidecar.
 
     Why

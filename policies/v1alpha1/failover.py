@@ -1,6 +1,6 @@
 """The mode of failover, which the schema of v1beta1 checks."""
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..components import is_enabled
 from ..rule import COMPONENT_V1ALPHA1, Stage, differs, rule
 
@@ -9,7 +9,7 @@ _MODES = ("intraPod", "interPod")
 
 @differs("an unknown mode disables all other failover rules there, and only one version's schema refuses it", lacking=True)
 @rule("DYN350", where=COMPONENT_V1ALPHA1, when="failover", stage=Stage.FAILOVER)
-def failover_mode_unknown(at: At) -> Hits:
+def failover_mode_unknown(at: At) -> Findings:
     """Failover is enabled with an unknown mode.
 
     Why

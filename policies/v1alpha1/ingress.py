@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..components import LPX, is_enabled
 from ..finding import Mend
 from ..review import UPDATE
@@ -17,7 +17,7 @@ _MAX_NAME_CHARACTERS: Final = 253  # of a DNS name
 
 @differs("Kubernetes refuses the Ingress of an invalid host", lacking=True)
 @rule("DYN207", where=COMPONENT_V1ALPHA1, when="ingress", stage=Stage.COMPONENT)
-def ingress_host_format(at: At) -> Hits:
+def ingress_host_format(at: At) -> Findings:
     """An ingress host isn't a valid host name.
 
     Why
@@ -65,7 +65,7 @@ def ingress_host_format(at: At) -> Hits:
 
 
 @rule("DYN202", where=COMPONENT_V1ALPHA1, when="ingress", stage=Stage.COMPONENT)
-def ingress_host_required(at: At) -> Hits:
+def ingress_host_required(at: At) -> Findings:
     """An ingress is enabled, but has no host.
 
     Why
@@ -97,7 +97,7 @@ def ingress_host_required(at: At) -> Hits:
     ratchets=False,
     since="1.6",
 )
-def ingress_lpx_gate(at: At) -> Hits:
+def ingress_lpx_gate(at: At) -> Findings:
     """The ingress of a component of type lpx changes, but LPX is disabled in the operator.
 
     Why

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from ..at import At, Hits
-from ..components import owning_graph
+from ..at import At, Findings
+from ..components import find_owning_graph
 from ..no_effect import list_ignored_of_service, may_run_on_grove
 from ..review import Review
 from ..rule import COMPONENT_V1ALPHA1, DCD_V1ALPHA1, Stage, differs, rule
@@ -13,7 +13,7 @@ _SHARED: Final = "dynamo"  # the namespace of all components with globalDynamoNa
 
 
 @rule("DYN901", where=COMPONENT_V1ALPHA1, removes=True, when="dynamoNamespace", stage=Stage.ADVICE)
-def warn_dynamo_namespace(at: At) -> Hits:
+def warn_dynamo_namespace(at: At) -> Findings:
     """A component sets its Dynamo namespace, which is ignored.
 
     Why
@@ -36,7 +36,7 @@ def warn_dynamo_namespace(at: At) -> Hits:
 
 def _of_graph(review: Review) -> str:
     """The namespace of the graph's components; a file need not say in which namespace it is applied, or under which generated name."""
-    graph = (owning_graph(review) or "") if review.kind == DCD_V1ALPHA1 else review.metadata.get("name") or "<name>"
+    graph = (find_owning_graph(review) or "") if review.kind == DCD_V1ALPHA1 else review.metadata.get("name") or "<name>"
     return f"{quote_once(review.metadata.get('namespace') or '<namespace>')}-{quote_once(graph).replace('.', '-')}"
 
 
@@ -47,7 +47,7 @@ def _of_graph(review: Review) -> str:
     when=("serviceName", "annotations", "extraPodSpec.mainContainer.name", "ingress.labels", "ingress.annotations"),
     stage=Stage.ADVICE,
 )
-def service_field_without_effect(at: At) -> Hits:
+def service_field_without_effect(at: At) -> Findings:
     """A service has a field or an annotation without effect.
 
     Why

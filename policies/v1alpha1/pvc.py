@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from ...api.quantity import is_zero, parse
-from ..at import At, Hits
+from ..at import At, Findings
 from ..finding import Mend
 from ..review import Fields
 from ..rule import CLAIMS, GRAPH_V1ALPHA1, Stage, differs, rule
@@ -14,7 +14,7 @@ _SHORT: Final = {"RWO": _MODES[0], "ROX": _MODES[1], "RWX": _MODES[2], "RWOP": _
 
 @differs("the API server would refuse the claim", lacking=True)
 @rule("DYN127", where=CLAIMS, when="volumeAccessMode", stage=Stage.STORAGE)
-def pvc_access_mode_enum(at: At) -> Hits:
+def pvc_access_mode_enum(at: At) -> Findings:
     """A claim is to be created with an access mode that doesn't exist.
 
     Why
@@ -38,7 +38,7 @@ def pvc_access_mode_enum(at: At) -> Hits:
 
 
 @rule("DYN124", where=CLAIMS, when="create=true", stage=Stage.STORAGE)
-def pvc_create_access_mode(at: At) -> Hits:
+def pvc_create_access_mode(at: At) -> Findings:
     """A claim is to be created, but has no access mode.
 
     Why
@@ -59,7 +59,7 @@ def pvc_create_access_mode(at: At) -> Hits:
 
 
 @rule("DYN123", where=CLAIMS, when="create=true", stage=Stage.STORAGE)
-def pvc_create_size(at: At) -> Hits:
+def pvc_create_size(at: At) -> Findings:
     """A claim is to be created, but has no size.
 
     Why
@@ -81,7 +81,7 @@ def pvc_create_size(at: At) -> Hits:
 
 
 @rule("DYN122", where=CLAIMS, when="create=true", stage=Stage.STORAGE)
-def pvc_create_storage_class(at: At) -> Hits:
+def pvc_create_storage_class(at: At) -> Findings:
     """A claim is to be created, but has no storage class.
 
     Why
@@ -111,7 +111,7 @@ def pvc_create_storage_class(at: At) -> Hits:
 
 @differs("the second of two different claims with one name is silently ignored", lacking=True)
 @rule("DYN126", where=GRAPH_V1ALPHA1, when="pvcs", stage=Stage.STORAGE)
-def pvc_name_duplicate(at: At) -> Hits:
+def pvc_name_duplicate(at: At) -> Findings:
     """Two different claims of the graph have the same name.
 
     Why
@@ -147,7 +147,7 @@ def pvc_name_duplicate(at: At) -> Hits:
 
 
 @rule("DYN121", where=GRAPH_V1ALPHA1, when="pvcs", stage=Stage.STORAGE)
-def pvc_name_required(at: At) -> Hits:
+def pvc_name_required(at: At) -> Findings:
     """A claim of the graph has no name.
 
     Why
@@ -171,7 +171,7 @@ def pvc_name_required(at: At) -> Hits:
 
 @differs("the API server would refuse the claim", lacking=True)
 @rule("DYN125", where=CLAIMS, when="create=true", stage=Stage.STORAGE)
-def pvc_size_negative(at: At) -> Hits:
+def pvc_size_negative(at: At) -> Findings:
     """A claim is to be created with a negative size.
 
     Why

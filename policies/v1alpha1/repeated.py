@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..rule import COMPONENT_V1ALPHA1, Stage, differs, rule
 
 # the lists that no schema of v1alpha1 holds to their keys: where, and the key
@@ -22,7 +22,7 @@ _CACHE: Final = "useAsCompilationCache"  # the first such mount becomes no entry
     when=("envs>1", "volumeMounts>1", "frontendSidecar.envs>1", "resources.claims>1"),
     stage=Stage.COMPONENT,
 )
-def repeated_entry(at: At) -> Hits:
+def repeated_entry(at: At) -> Findings:
     """A list contains the same variable, mount or claim twice.
 
     Why

@@ -3,7 +3,7 @@
 from typing import Final
 
 from ...api.paths import Key, Path
-from ..at import At, Hits
+from ..at import At, Findings
 from ..finding import Finding, Mend
 from ..gpu import is_plain
 from ..review import Fields
@@ -15,7 +15,7 @@ _NAMED: Final = frozenset(("cpu", "memory", "gpu"))  # gpuType is a name, no amo
 
 @differs("an invalid amount is silently dropped", lacking=True)
 @rule("DYN209", where=COMPONENT_V1ALPHA1, when="resources", stage=Stage.COMPONENT)
-def resources_quantity_invalid(at: At) -> Hits:
+def resources_quantity_invalid(at: At) -> Findings:
     """The amount of a resource isn't a valid quantity.
 
     Why

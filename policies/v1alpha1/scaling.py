@@ -1,12 +1,12 @@
 """Switches of scaling that v1beta1 lacks."""
 
-from ..at import At, Hits
+from ..at import At, Findings
 from ..rule import COMPONENT_V1ALPHA1, Stage, differs, rule
 
 
 @differs("the same block enables the adapter in v1beta1; here it is silently missing", lacking=True)
 @rule("DYN910", where=COMPONENT_V1ALPHA1, when="scalingAdapter", stage=Stage.ADVICE)
-def scaling_adapter_off(at: At) -> Hits:
+def scaling_adapter_off(at: At) -> Findings:
     """A component has an empty scaling adapter block, which means disabled.
 
     Why
@@ -31,7 +31,7 @@ def scaling_adapter_off(at: At) -> Hits:
 
 
 @rule("DYN902", where=COMPONENT_V1ALPHA1, removes=True, when="autoscaling", stage=Stage.ADVICE)
-def warn_autoscaling(at: At) -> Hits:
+def warn_autoscaling(at: At) -> Findings:
     """A component has autoscaling settings, which are ignored.
 
     Why

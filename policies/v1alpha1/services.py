@@ -1,14 +1,14 @@
 """The map of a graph's services."""
 
 from ...api.paths import Key
-from ..at import At, Hits
+from ..at import At, Findings
 from ..review import Fields
 from ..rule import GRAPH_V1ALPHA1, Stage, differs, rule
 
 
 @differs("the Go operator fails on a null service; here it is a finding, and nulls in the stored object are ignored")
 @rule("DYN102", where=GRAPH_V1ALPHA1, when="services", stage=Stage.SHAPE)
-def service_null(at: At) -> Hits:
+def service_null(at: At) -> Findings:
     """A service has a name, but its value is null.
 
     Why

@@ -3,13 +3,13 @@
 from typing import Final
 
 from ...api.quantity import is_zero
-from ..at import At, Hits
+from ..at import At, Findings
 from ..review import Fields
 from ..rule import COMPONENT_V1ALPHA1, Stage, differs, rule
 
 
 @rule("DYN204", where=COMPONENT_V1ALPHA1, when="sharedMemory", stage=Stage.COMPONENT)
-def shm_size_required(at: At) -> Hits:
+def shm_size_required(at: At) -> Findings:
     """Shared memory is configured, but has no size.
 
     Why
@@ -43,7 +43,7 @@ _NOTHING: Final = "must name a directory unless useAsCompilationCache is true, g
 
 
 @rule("DYN203", where=COMPONENT_V1ALPHA1, when="volumeMounts", stage=Stage.COMPONENT)
-def volume_mount_point_required(at: At) -> Hits:
+def volume_mount_point_required(at: At) -> Findings:
     """A volume mount has no path.
 
     Why
@@ -68,7 +68,7 @@ def volume_mount_point_required(at: At) -> Hits:
 
 @differs("1.2 silently ignores a second flagged mount", lacking=True)
 @rule("DYN909", where=COMPONENT_V1ALPHA1, when="volumeMounts.useAsCompilationCache=true", stage=Stage.ADVICE)
-def warn_compilation_cache_first_only(at: At) -> Hits:
+def warn_compilation_cache_first_only(at: At) -> Findings:
     """A component flags several mounts as its compilation cache.
 
     Why

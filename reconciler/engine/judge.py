@@ -10,7 +10,7 @@ from ...conversion.lens.protocol import ConversionError
 from ...kube.protocol import Node
 from ...policies.facts import Facts
 from ...policies.finding import Finding
-from ...policies.ratchet import new_ones
+from ...policies.ratchet import drop_stored_errors
 from ...policies.review import CREATE
 from ...policies.rule import Level, Rule
 from ..common.applied_diff import fingerprint
@@ -66,7 +66,7 @@ def check_admission(obj: Node, facts: Facts, policies: tuple[str, ...] = (), acc
     try:
         findings = write.judge()
         if findings and accepted is not None:
-            findings = [*new_ones(findings, _find(kind, accepted, facts), obj, accepted)]
+            findings = [*drop_stored_errors(findings, _find(kind, accepted, facts), obj, accepted)]
         if policies:
             from ...admission.userrules.evaluate import Write, judge_by_policies
 

@@ -10,8 +10,8 @@ from ...api.paths import Path
 from ...conversion.lens.protocol import Fields
 from ...policies.components import find_main
 from ...policies.engines import find_sidecar, list_templates
-from ...policies.frameworks import PYTHON, SEPARATORS, find_frameworks, words_of
-from ...policies.image_tag import runtime_version
+from ...policies.frameworks import PYTHON, SEPARATORS, find_frameworks, list_words
+from ...policies.image_tag import find_runtime_version
 from .errors import RenderError
 from .names import WORKERS
 from .template import find_shared_template
@@ -31,7 +31,7 @@ def main_of(component: Fields) -> Fields:
 
 def runtime_of(component: Fields, line: Line) -> tuple[int, ...]:
     """The version of a runtime from 1.5.0 on, which checks its health by canaries; empty for others, and on lines before 1.5."""
-    version = runtime_version(component, find_sidecar(line, component)) if line >= Line.V1_5 else None
+    version = find_runtime_version(component, find_sidecar(line, component)) if line >= Line.V1_5 else None
     return version if version is not None and version >= (1, 5, 0) else ()
 
 
@@ -79,7 +79,7 @@ def add_flags(container: Fields, flags: str, framework: str, *, shell: bool = Fa
     if not is_python(container):
         container["args"] = _insert([str(argument) for argument in container.get("args") or ()], flags, framework)
     elif shell:
-        container["command"], container["args"] = ["sh", "-c"], [f"exec {join_shell(words_of(container))} {flags}"]
+        container["command"], container["args"] = ["sh", "-c"], [f"exec {join_shell(list_words(container))} {flags}"]
     else:
         container["args"] = [*(container.get("args") or ()), *flags.split()]
 

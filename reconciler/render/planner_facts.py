@@ -8,7 +8,7 @@ from ...api.line import Line
 from ...conversion.lens.protocol import Fields
 from ...policies.command_line import find_model, find_value, split_words
 from ...policies.components import read_pod, read_power_limit
-from ...policies.patterns import whole_number
+from ...policies.patterns import parse_whole_number
 from .errors import RenderError
 from .framework import main_of
 from .graph import count_nodes
@@ -30,7 +30,7 @@ def read_planner_facts(component: Fields, line: Line, claims: ClaimDependencies,
     out = _count_gpus(component, claims)
     if line < Line.V1_6 or component.get("type") not in WORKERS:
         return out
-    limit = whole_number(read_power_limit(component) or "") or 0
+    limit = parse_whole_number(read_power_limit(component) or "") or 0
     words, known = split_words(main_of({"podTemplate": find_shared_template(component)})), _read_env(component, env)
     model, called = _fill(find_model(words), known), _ENDPOINT.fullmatch(_fill(find_value(words, "--endpoint"), known))
     facts = {"runtimeComponentName": called[1] if called else "", "servedModelName": model}

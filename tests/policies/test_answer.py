@@ -4,7 +4,7 @@ import pytest
 
 from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.api.paths import Key
-from dynamo_webhooks.policies.answer import MESSAGE_LENGTH, WARNING_LENGTH, WARNINGS, format_finding, status, warnings
+from dynamo_webhooks.policies.answer import MESSAGE_LENGTH, WARNING_LENGTH, WARNINGS, format_finding, list_warnings, make_status
 from dynamo_webhooks.policies.catalogue import find_rule
 from dynamo_webhooks.policies.finding import Cause, Finding
 from dynamo_webhooks.policies.rule import MODEL_KIND, Level, Rule
@@ -22,7 +22,7 @@ def _finding(level: Level = Level.ERROR, text: str = "must not be negative, got 
 
 
 def test_a_denial_has_one_cause_a_finding() -> None:
-    answer = status("DynamoGraphDeployment", "nvidia.com", "g", [_finding(), _finding(name="x")])
+    answer = make_status("DynamoGraphDeployment", "nvidia.com", "g", [_finding(), _finding(name="x")])
     assert (answer["code"], answer["reason"]) == (422, "Invalid")
     assert answer["details"]["causes"][1] == {
         "reason": "FieldValueInvalid",
@@ -30,12 +30,12 @@ def test_a_denial_has_one_cause_a_finding() -> None:
         "message": "must not be negative, got -1 [replicas-non-negative]",
     }
     assert answer["message"].startswith('DynamoGraphDeployment.nvidia.com "g" is invalid: spec.services[w].replicas: must not')
-    assert status("DynamoGraphDeployment", "nvidia.com", "g", [_finding(Level.FAULT), _finding()])["code"] == 422
+    assert make_status("DynamoGraphDeployment", "nvidia.com", "g", [_finding(Level.FAULT), _finding()])["code"] == 422
 
 
 def test_warnings_are_at_most_120_characters() -> None:
     found = [_finding(Level.WARNING, "must " + "x" * 500), _finding(), _finding(Level.WARNING)]
-    assert [len(text) for text in warnings(found)] == [WARNING_LENGTH, len(format_finding(found[2]))]
+    assert [len(text) for text in list_warnings(found)] == [WARNING_LENGTH, len(format_finding(found[2]))]
 
 
 def test_an_absurd_name_leaves_room_for_the_sentence_and_the_rule() -> None:
@@ -52,21 +52,21 @@ def test_what_an_author_wrote_stays_on_one_line() -> None:
     found = _finding(text='must be "pod" or "container", got "pod\n\x1b[31m"', name="a\tb\u202e")
     line = r'spec.services[a\tb\u202e].replicas: must be "pod" or "container", got "pod\n\x1b[31m" [replicas-non-negative]'
     assert format_finding(found) == line
-    answer = status("DynamoGraphDeployment", "nvidia.com", "g\r", [found])
+    answer = make_status("DynamoGraphDeployment", "nvidia.com", "g\r", [found])
     assert answer["message"] == rf'DynamoGraphDeployment.nvidia.com "g\r" is invalid: {line}'
     cause = answer["details"]["causes"][0]
     assert f"{cause['field']}: {cause['message']}" == line
-    assert warnings([found._replace(level=Level.WARNING, text="got \n")])[0].isprintable()
+    assert list_warnings([found._replace(level=Level.WARNING, text="got \n")])[0].isprintable()
 
 
 def test_very_many_warnings_are_counted_instead_of_listed() -> None:
-    texts = warnings([_finding(Level.WARNING)] * 10_000)
+    texts = list_warnings([_finding(Level.WARNING)] * 10_000)
     assert (len(texts), texts[-1]) == (WARNINGS, "and at least 901 more warnings")
-    assert len(warnings([_finding(Level.WARNING)] * WARNINGS)) == WARNINGS
+    assert len(list_warnings([_finding(Level.WARNING)] * WARNINGS)) == WARNINGS
 
 
 def test_a_long_warning_gives_up_the_rules_name_first() -> None:
-    (text,) = warnings([_finding(Level.WARNING, "x" * 90)])
+    (text,) = list_warnings([_finding(Level.WARNING, "x" * 90)])
     assert text == "spec.services[w].replicas: " + "x" * 90
 
 

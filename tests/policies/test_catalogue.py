@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dynamo_webhooks.policies.at import Hits
+from dynamo_webhooks.policies.at import Findings
 from dynamo_webhooks.policies.catalogue import find_rule, list_all, list_declared, list_rules
 from dynamo_webhooks.policies.checks import CHECKS
 from dynamo_webhooks.policies.facts import Facts
@@ -81,7 +81,7 @@ def test_rules_are_found_by_name_and_code() -> None:
 
 
 def _documented(text: str) -> Rule:
-    def some_rule(at: object) -> Hits:
+    def some_rule(at: object) -> Findings:
         yield from ()
 
     some_rule.__doc__ = text

@@ -12,12 +12,12 @@ from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.policies import evaluate as engine
 from dynamo_webhooks.policies import ratchet
 from dynamo_webhooks.policies.answer import MESSAGE_LENGTH, is_refused
-from dynamo_webhooks.policies.at import At, Hits
+from dynamo_webhooks.policies.at import At, Findings
 from dynamo_webhooks.policies.catalogue import find_rule
 from dynamo_webhooks.policies.evaluate import compute_edits, is_deletion
 from dynamo_webhooks.policies.facts import Facts, facts_from
 from dynamo_webhooks.policies.finding import Cause, Finding
-from dynamo_webhooks.policies.ratchet import new_ones
+from dynamo_webhooks.policies.ratchet import drop_stored_errors
 from dynamo_webhooks.policies.review import CREATE, UPDATE, Review
 from dynamo_webhooks.policies.rule import DCD_V1ALPHA1, DGD, DGD_V1ALPHA1, Level, Rule
 from tests.policies.examples import base, merged
@@ -156,7 +156,7 @@ def test_a_rule_that_raises_is_one_finding_and_the_others_still_speak(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
 
-    def broken(at: At) -> Hits:
+    def broken(at: At) -> Findings:
         raise KeyError("secret-value-of-the-object")
         yield
 
@@ -164,11 +164,11 @@ def test_a_rule_that_raises_is_one_finding_and_the_others_still_speak(
     assert isinstance(real, Rule)
     faulty = Rule(**{**vars(real), "documentation": real.documentation, "code": "DYN999", "name": "faulty", "check": broken})
     monkeypatch.setattr(engine, "rules", lambda line: (faulty, find_rule("replicas-non-negative")))
-    engine._plan.cache_clear()
+    engine._group_rules.cache_clear()
     try:
         found = evaluate(Review(DGD_V1ALPHA1, CREATE, _graph(a=BROKEN), facts=_facts()))
     finally:
-        engine._plan.cache_clear()
+        engine._group_rules.cache_clear()
     assert {(finding.rule.name, finding.level) for finding in found} == {("faulty", Level.FAULT), ("replicas-non-negative", Level.ERROR)}
     assert "secret" not in " ".join(finding.text for finding in found)
     assert "faulty" in caplog.text
@@ -190,9 +190,9 @@ def _mounting(mounts: list[Any]) -> dict[str, Any]:
 
 def test_whatever_the_order_what_was_there_is_forgiven() -> None:
     old = [_finding(index) for index in range(50)]
-    assert list(new_ones(old[::-1], old, {}, {})) == []
-    assert list(new_ones([old[3], old[3], old[1]], old, {}, {})) == []
-    assert list(new_ones([_finding(7), _finding(99), _finding(8, "u")], old, {}, {})) == [_finding(99), _finding(8, "u")]
+    assert list(drop_stored_errors(old[::-1], old, {}, {})) == []
+    assert list(drop_stored_errors([old[3], old[3], old[1]], old, {}, {})) == []
+    assert list(drop_stored_errors([_finding(7), _finding(99), _finding(8, "u")], old, {}, {})) == [_finding(99), _finding(8, "u")]
 
 
 def test_the_stored_object_is_looked_through_no_further_than_asked() -> None:
@@ -203,15 +203,15 @@ def test_the_stored_object_is_looked_through_no_further_than_asked() -> None:
             seen.append(index)
             yield _finding(index)
 
-    assert list(new_ones([_finding(0), _finding(1)], before(), {}, {})) == []
+    assert list(drop_stored_errors([_finding(0), _finding(1)], before(), {}, {})) == []
     assert seen == [0, 1]
 
 
 def test_what_is_forgotten_counts_as_new(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ratchet, "MAX_CACHED", 10)
     old = [_finding(index) for index in range(100)]
-    assert list(new_ones(old, old, {}, {})) == []  # in one order nothing needs to be remembered
-    assert list(new_ones([old[99], old[3], old[50]], old, {}, {})) == [old[50]]
+    assert list(drop_stored_errors(old, old, {}, {})) == []  # in one order nothing needs to be remembered
+    assert list(drop_stored_errors([old[99], old[3], old[50]], old, {}, {})) == [old[50]]
 
 
 def test_warnings_do_not_hide_an_error_behind_the_bound() -> None:
@@ -249,9 +249,9 @@ def test_the_same_place_is_told_by_its_name() -> None:
         return {"spec": {"services": {"a": {"x": first}, "b": {"x": second}}}}
 
     found = [_finding(0)._replace(path=("spec", "services", Key(name), "x")) for name in ("a", "b", "a", "b")]
-    assert list(new_ones(found, found, value(1, 2), value(1, 2))) == []
-    assert list(new_ones(found, found, value(1, 2), value(1, 1))) == [found[1], found[3]]
-    assert list(new_ones(found, found, value(1, 2), {"spec": {}})) == found
+    assert list(drop_stored_errors(found, found, value(1, 2), value(1, 2))) == []
+    assert list(drop_stored_errors(found, found, value(1, 2), value(1, 1))) == [found[1], found[3]]
+    assert list(drop_stored_errors(found, found, value(1, 2), {"spec": {}})) == found
 
 
 CLIENT: dict[str, Any] = {

@@ -4,8 +4,8 @@ import pytest
 import yaml
 
 from dynamo_webhooks.api.paths import format_path
-from dynamo_webhooks.policies.gpu import gpu_count, is_gpu
-from dynamo_webhooks.policies.patterns import whole_number
+from dynamo_webhooks.policies.gpu import count_gpus, is_gpu
+from dynamo_webhooks.policies.patterns import parse_whole_number
 
 GPUS = ("nvidia.com/gpu", "NVIDIA.com/GPU", "gpu", "amd.com/gpu", "nvidia.com/mig-1g.5gb", "Nvidia.com/MIG-3g.20gb", "gpu.intel.com/xe")
 OTHERS = ("", "cpu", "memory", "gpus", "nvidia.com/gpus", "mygpu", "mig-1g.5gb", "rdma/ib", "nvidia.com/gpu.shared")
@@ -40,7 +40,7 @@ def test_gpus_are_counted_where_reconciliation_finds_them(subtests: pytest.Subte
     for what, resources, number, path in rows:
         with subtests.test(what):
             containers = [{"name": "main", "resources": yaml.safe_load(resources)}] if path != NOWHERE else [{"name": "side"}, None]
-            found = gpu_count({"podTemplate": {"spec": {"containers": containers}}})
+            found = count_gpus({"podTemplate": {"spec": {"containers": containers}}})
             assert (found.number, format_path(found.path)) == (number, path if path == NOWHERE else MAIN + path)
 
 
@@ -58,4 +58,4 @@ def test_plain_digits_of_any_length_are_read_as_the_go_operator_does() -> None:
         ("-9223372036854775808", -(2**63)),
         ("9" * 1_000_000, None),
     ]
-    assert [(text[:20], found) for text, number in rows if (found := whole_number(text)) != number] == []
+    assert [(text[:20], found) for text, number in rows if (found := parse_whole_number(text)) != number] == []

@@ -25,7 +25,7 @@ from dynamo_webhooks.policies.answer import format_finding
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.review import CREATE, UPDATE, Review
 from dynamo_webhooks.policies.rule import DCD_V1ALPHA1, DGD, Rule
-from dynamo_webhooks.policies.words import NAMES, Words, format_words
+from dynamo_webhooks.policies.words import NAMES, VersionText, format_words
 from tests.policies.example_runs import RULES, tell
 
 GRAPH: Final = "DynamoGraphDeployment"
@@ -156,7 +156,7 @@ def test_a_rule_speaks_to_authors_of_either_version_in_their_names(subtests: pyt
                     assert not foreign(text, kind, version, of_graph=_of_graph(rule)), text
                 for text in (format_finding(finding), fix, finding.other_text, finding.other_fix):
                     assert not REFERENCE.search(text), text
-                    assert "Words(" not in text
+                    assert "VersionText(" not in text
 
 
 def _known(rule: Rule) -> set[str]:
@@ -222,7 +222,7 @@ def _sentences(source: Path) -> Iterator[str]:
     tree = ast.parse(source.read_text())
     passed = {id(node) for node in _documented(tree)}
     for node in ast.walk(tree):
-        declares = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("differs", "Words")
+        declares = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("differs", "VersionText")
         why = isinstance(node, ast.keyword) and node.arg == "because"
         if declares or why:
             passed |= {id(inner) for inner in ast.walk(node)}
@@ -244,7 +244,7 @@ def test_no_text_of_a_rule_is_written_in_the_names_of_one_version(subtests: pyte
 
 def test_a_value_is_never_read_as_a_reference() -> None:
     for name in ("{service}", "{gpuMemoryService} service", 'a" service "b', "\x01{name}\x02"):
-        assert format_words('a {service} "{name}" {name: x} {}', name=name) == Words(
+        assert format_words('a {service} "{name}" {name: x} {}', name=name) == VersionText(
             f'a service "{name}" {{name: x}} {{}}', f'a component "{name}" {{name: x}} {{}}'
         )
         restart = {"id": "r", "strategy": {"order": ["w", name]}}
@@ -256,9 +256,9 @@ def test_a_value_is_never_read_as_a_reference() -> None:
 
 def test_values_are_put_into_the_words_of_their_version() -> None:
     text = format_words("{seen} in {mode}, {count}", seen=format_words("{failover}"), mode=format_words("{interPod}"), count=2)
-    assert text == Words("failover in interPod, 2", "experimental.failover in InterPod, 2")
+    assert text == VersionText("failover in interPod, 2", "experimental.failover in InterPod, 2")
     assert (text.of(ALPHA), text.of(BETA)) == text.both(ALPHA) == text.both(BETA)[::-1] == text
-    assert format_words("100% of {what} {}", what="%s {failover}") == Words(*["100% of %s {failover} {}"] * 2)
+    assert format_words("100% of {what} {}", what="%s {failover}") == VersionText(*["100% of %s {failover} {}"] * 2)
 
 
 def test_the_ratchet_compares_what_the_rule_said() -> None:

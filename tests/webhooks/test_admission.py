@@ -406,11 +406,11 @@ def test_a_fault_is_a_review_and_its_log_holds_no_value(monkeypatch: pytest.Monk
 
 @pytest.mark.interpreted
 def test_a_rule_that_raises_is_a_500_and_the_others_still_speak(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dynamo_webhooks.policies.at import rule_fault
+    from dynamo_webhooks.policies.at import make_fault
     from dynamo_webhooks.policies.catalogue import list_rules
 
     broken = list_rules()[0]
-    monkeypatch.setattr("dynamo_webhooks.admission.judging.evaluate", lambda *_: [rule_fault(broken, (), ValueError(PRIVATE))])
+    monkeypatch.setattr("dynamo_webhooks.admission.judging.evaluate", lambda *_: [make_fault(broken, (), ValueError(PRIVATE))])
     status = refusal(ask(review(graph())), 500)
     assert status["reason"] == "InternalError"
     assert PRIVATE not in orjson.dumps(status).decode()

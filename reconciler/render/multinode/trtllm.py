@@ -4,7 +4,7 @@ import shlex
 from typing import Final
 
 from ....conversion.lens.protocol import Fields
-from ....policies.frameworks import words_of
+from ....policies.frameworks import list_words
 from ..framework import is_python, join_shell
 from ..graph import Graph
 from ..merge import object_items, put_named
@@ -84,7 +84,7 @@ def _leader(main: Fields, role: Role, gpus: int) -> list[str]:
     names = {str(variable["name"]) for variable in object_items(main.get("env")) if variable.get("name")}
     flags = " ".join(f"-x {name}" for name in sorted(names | _PASSED_ON))
     written = main.get("args") or main.get("command") or ()
-    launched = join_shell(words_of(main)) if is_python(main) else " ".join(str(word) for word in written)
+    launched = join_shell(list_words(main)) if is_python(main) else " ".join(str(word) for word in written)
     run = (
         'mpirun $([ "$(id -u)" = "0" ] && echo --allow-run-as-root) --oversubscribe'
         f" -n {role.nodes * gpus} -H {','.join((role.host, *role.others))} --mca pml ob1"

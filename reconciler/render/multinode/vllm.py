@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Final
 
 from ....conversion.lens.protocol import Fields
-from ....policies.frameworks import VLLM, words_of
+from ....policies.frameworks import VLLM, list_words
 from ..framework import add_flags, has_flag, join_shell, read_flag
 from ..graph import Graph
 from ..merge import object_items, put_named
@@ -80,13 +80,13 @@ def _by_processes(main: Fields, role: Role) -> None:
 
 def _by_ray(main: Fields, role: Role) -> None:
     # a user's shell line can't be appended to another command by joining words; as in the Go operator
-    leads = f"ray start --head --port={_RAY_PORT} && {join_shell(words_of(main))} --distributed-executor-backend ray"
+    leads = f"ray start --head --port={_RAY_PORT} && {join_shell(list_words(main))} --distributed-executor-backend ray"
     _in_shell(main, leads if role.leader else _join(role))
 
 
 def start_ray(main: Fields) -> None:
     """Start Ray beside the engine of a main container, in place."""
-    _in_shell(main, f"{_LOCAL_RAY} && {join_shell(words_of(main))}")
+    _in_shell(main, f"{_LOCAL_RAY} && {join_shell(list_words(main))}")
 
 
 def _elastic(main: Fields, role: Role) -> None:
@@ -142,7 +142,7 @@ def make_config_maps(graph: Graph) -> list[Fields]:
 
 def give_port(main: Fields) -> None:
     """Tell an engine with multiprocessing that its author starts, in place, by which port nodes find their leader; one of his own stays."""
-    if not _spans_nodes(main) or _PORT.search(" ".join(words_of(main))):
+    if not _spans_nodes(main) or _PORT.search(" ".join(list_words(main))):
         return
     flag = f"--master-port={_MASTER_PORT}"
     if main.get("command"):
@@ -153,13 +153,13 @@ def give_port(main: Fields) -> None:
 
 def _spans_nodes(main: Fields) -> bool:
     """Whether a call that its author wrote is one of an engine on several nodes, with multiprocessing."""
-    text = " ".join(words_of(main))
+    text = " ".join(list_words(main))
     return any(flag in text for flag in _SPANS) and _OTHER_BACKEND.search(text) is None
 
 
 def change_pod(spec: Fields, main: Fields, role: Role, parent: str, *, by_author: bool) -> None:
     """Let a worker node with multiprocessing wait, in place, until its leader listens."""
-    text = " ".join(words_of(main))
+    text = " ".join(list_words(main))
     ports = _PORT.findall(text) if not by_author or _spans_nodes(main) else []
     if role.leader or not ports or (not by_author and "--distributed-executor-backend mp" not in text):
         return

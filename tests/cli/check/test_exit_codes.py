@@ -8,7 +8,7 @@ import pytest
 from dynamo_webhooks.cli.commands.check import steps
 from dynamo_webhooks.cli.console import exits
 from dynamo_webhooks.cli.project.reports import FORMATS
-from dynamo_webhooks.policies.at import rule_fault
+from dynamo_webhooks.policies.at import make_fault
 from dynamo_webhooks.policies.catalogue import find_rule
 from dynamo_webhooks.policies.evaluate import evaluate
 from tests.cli.conftest import Command, Files
@@ -51,7 +51,7 @@ def inputs(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def raising(review: Any, most: int | None) -> Any:
         faulty = review.object["metadata"]["name"] == "faulty"
-        return [rule_fault(rule, ("spec",), KeyError("x"))] if faulty else evaluate(review, most)
+        return [make_fault(rule, ("spec",), KeyError("x"))] if faulty else evaluate(review, most)
 
     monkeypatch.setattr("dynamo_webhooks.admission.judging.evaluate", raising)
 

@@ -10,7 +10,7 @@ from dynamo_webhooks.cli.objects.manifest import find_manifests
 from dynamo_webhooks.cli.validation.finding import ValidationOutcome
 from dynamo_webhooks.cli.validation.pipeline import ValidationSettings, check_object
 from dynamo_webhooks.cli.yaml.load import load_documents
-from dynamo_webhooks.policies.at import rule_fault
+from dynamo_webhooks.policies.at import make_fault
 from dynamo_webhooks.policies.catalogue import find_rule
 from dynamo_webhooks.policies.facts import facts_from
 from dynamo_webhooks.policies.finding import Finding
@@ -62,7 +62,7 @@ def test_the_policies_see_what_the_server_would_hold(monkeypatch: pytest.MonkeyP
 def test_a_rule_that_raises_is_exit_code_70_with_a_replay_command(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     rule = find_rule(BAD_RULE)
     assert rule
-    monkeypatch.setattr("dynamo_webhooks.admission.judging.evaluate", lambda *_: [rule_fault(rule, ("spec",), KeyError("secret"))])
+    monkeypatch.setattr("dynamo_webhooks.admission.judging.evaluate", lambda *_: [make_fault(rule, ("spec",), KeyError("secret"))])
     files(good=GOOD)
     ran = command("check", "good.yaml", "--fail-on", "never", "--ignore", BAD_RULE)
     assert ran.code == 70

@@ -26,7 +26,7 @@ from tests.golden.overlay import component, graph
 from tests.golden.overlay.declare import VARIANTS
 
 MODULES: Final = (component, graph)  # which declare the variants
-_CACHES: Final = (catalogue.list_rules, catalogue.list_all, evaluate._plan)
+_CACHES: Final = (catalogue.list_rules, catalogue.list_all, evaluate._group_rules)
 _AS_WRITTEN: Final = "dynamo_webhooks.policies.v1alpha1."  # rules of what only v1alpha1 can say
 # rules that read v1alpha1, whatever the object was written in
 _READ_V1ALPHA1: Final = {DGD: DGD_V1ALPHA1, DCD: DCD_V1ALPHA1}
@@ -83,7 +83,7 @@ def _as_written(name: str, part: Any, node: Any, *, empty_block: bool) -> bool:
 _REPLACED: Final[tuple[tuple[object, str, object], ...]] = (
     (catalogue, "list_declared", list_rules_of_1_2),
     (Facts, "line", property(lambda _: Line.V1_2)),
-    (evaluate, "_pardon", lambda _, found: found),
+    (evaluate, "_ratchet", lambda _, found: found),
     (VersionView, "convert_for_rules", _judged),
     (judging, "judge", judge),
     (judging, "compute_defaults", compute_defaults),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from dynamo_webhooks.policies.at import At, Hits
+from dynamo_webhooks.policies.at import At, Findings
 from dynamo_webhooks.policies.catalogue import find_rule
 from dynamo_webhooks.policies.checkpoint.gpu_memory_service import ckpt_server_container as ckpt_server_container_here
 from dynamo_webhooks.policies.checkpoint.gpu_memory_service import find_server
@@ -19,14 +19,14 @@ from tests.golden.overlay.declare import VARIANTS, same, variant
 
 
 @variant("scaling-adapter-owns-replicas")
-def scaling_adapter_owns_replicas(at: At) -> Hits:
+def scaling_adapter_owns_replicas(at: At) -> Findings:
     """Only the adapter of the new object counts."""
     if at.value.get("scalingAdapter") is not None:
         yield from replicas.scaling_adapter_owns_replicas.check(at)
 
 
 @variant("topology-service-constraint-required")
-def topology_service_constraint_required(at: At) -> Hits:
+def topology_service_constraint_required(at: At) -> Findings:
     """Every component needs a constraint."""
     if at.value["topologyConstraint"].get("packDomain"):
         return
@@ -36,12 +36,12 @@ def topology_service_constraint_required(at: At) -> Hits:
             yield at.required(("components", index, "topologyConstraint"), text)
 
 
-def _only_new(name: str) -> Callable[[At], Hits]:
+def _only_new(name: str) -> Callable[[At], Findings]:
     """The check of a rule where the object's generation is 1, which is how a create is recognised."""
     rule = find_rule(name)
     assert rule is not None
 
-    def check(at: At) -> Hits:
+    def check(at: At) -> Findings:
         if at.review.metadata.get("generation") == 1:
             yield from rule.check(at)
 
@@ -58,14 +58,14 @@ same("dgdr-thorough-needs-backend", on=(CREATE,))
 
 
 @variant("ckpt-server-container")
-def ckpt_server_container(at: At) -> Hits:
+def ckpt_server_container(at: At) -> Findings:
     """Any init container of that name will do."""
     if is_enabled(at.value["gpuMemoryService"]) and find_server(at.value) is None:
         yield from ckpt_server_container_here.check(at)
 
 
 @variant("model-lora-uri-scheme")
-def model_lora_uri_scheme(at: At) -> Hits:
+def model_lora_uri_scheme(at: At) -> Findings:
     """Only the scheme is looked at."""
     uri = at.get("source.uri")
     if uri and not uri.startswith(("s3://", "hf://")):
@@ -73,7 +73,7 @@ def model_lora_uri_scheme(at: At) -> Hits:
 
 
 @variant("dgdr-hardware-required", on=(CREATE,))
-def dgdr_hardware_required(at: At) -> Hits:
+def dgdr_hardware_required(at: At) -> Findings:
     """Any single field is enough, whatever its value."""
     hardware = at.get("spec.hardware") or {}
     if all(hardware.get(field) in (None, "") for field in ("gpuSku", "vramMb", "numGpusPerNode")):

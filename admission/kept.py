@@ -78,7 +78,7 @@ def _find_key(review: Review) -> str:
     if not annotation:
         return ""
     remainder, _ = read_remainder(kind, annotations, version == ALPHA)
-    return annotation if remainder.spec or remainder.kept else ""
+    return annotation if remainder.spec or remainder.differences else ""
 
 
 class _OtherVersion:

@@ -27,13 +27,13 @@ class EndpointPicker(Lens):
     left: tuple[str, ...] = (_MEMBER,)
     right: tuple[str, ...] = (_MEMBER,)
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Copies."""
-        _copied(left, right)
+        _copy(left, right)
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Copies."""
-        _copied(right, left)
+        _copy(right, left)
 
     def to_left(self, path: Path, right: Fields, left: Fields) -> Path | None:
         """The same."""
@@ -48,13 +48,13 @@ class EndpointPicker(Lens):
         yield Row(_MEMBER, _MEMBER, "copied; a saturation detector always has a staleness threshold")
 
 
-def _copied(source: Fields, target: Fields) -> None:
+def _copy(source: Fields, target: Fields) -> None:
     value = source.get(_MEMBER)
     if value is not None:
-        target[_MEMBER] = _told(value)
+        target[_MEMBER] = _set_staleness(value)
 
 
-def _told(picker: Any) -> Any:
+def _set_staleness(picker: Any) -> Any:
     if type(picker) is not dict:
         return picker
     config = object_member(picker, "config")
@@ -79,7 +79,7 @@ class Roles(Group):
     left: tuple[str, ...] = ("componentType", "subComponentType")
     right: tuple[str, ...] = ("type",)
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Save the pair if the type doesn't imply it."""
         kind = left.get("componentType")
         if type(kind) is str and kind in _ROLES and left.get("subComponentType") is None:  # the usual case
@@ -87,20 +87,20 @@ class Roles(Group):
             return
         role = _type_of(left, context.line)
         pair = {name: left[name] for name in self.left if left.get(name) is not None}
-        if role is None and kept.get("type") is not None and pair == _roles_of(kept["type"]):
-            role = kept["type"]
+        if role is None and remainder.get("type") is not None and pair == _roles_of(remainder["type"]):
+            role = remainder["type"]
         if role is not None:
             right["type"] = role
         if context.saving and pair != _roles_of(role) and any(pair.values()):
             save.update(pair)
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Restore a pair that matches the live type; a sub-role saved alone belongs to the live component type."""
         live = right.get("type")
         if live is not None and not _known(live, context.line):
             save["type"] = live  # the schema refuses it; rules read it in v1alpha1
         roles = _roles_of(live)
-        remembered = {name: kept[name] for name in self.left if kept.get(name) is not None} if kept else None
+        remembered = {name: remainder[name] for name in self.left if remainder.get(name) is not None} if remainder else None
         if remembered:
             whole = remembered if "componentType" in remembered else {**roles, **remembered}
             if _type_of(whole, context.line) == live or (live is None and _left_out(remembered)):
@@ -177,7 +177,7 @@ def lenses(*shared: str) -> list[Lens]:
         *same(*names, "topologyConstraint", *shared),
         EndpointPicker(),
         OneSided(left=("dynamoNamespace", "autoscaling", "ingress")),
-        OneSided(left=("annotations", "labels"), worth=bool),
+        OneSided(left=("annotations", "labels"), save_if=bool),
         View(("sharedMemory",), ("sharedMemorySize",), _size_of, _memory_of, "the size; zero is disabled"),
         View(("scalingAdapter",), ("scalingAdapter",), _adapter_of, _switched_on, "present while enabled"),
         Experimental(),

@@ -19,19 +19,19 @@ class Name(Group):
     left: tuple[str, ...] = ("serviceName",)
     right: tuple[str, ...] = ("name",)
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Mark a name that is only the object's."""
         name = left.get("serviceName")
         if name:
             right["name"] = name
-        elif context.name and kept.get("name") != "":
+        elif context.name and remainder.get("name") != "":
             right["name"] = context.name
             save["serviceName"] = None
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Omit a marked name that is still the object's."""
         name = right.get("name")
-        if name and not ("serviceName" in kept and kept["serviceName"] is None and name == context.name):
+        if name and not ("serviceName" in remainder and remainder["serviceName"] is None and name == context.name):
             left["serviceName"] = name
 
     def rows(self) -> Iterator[Row]:
@@ -42,17 +42,17 @@ class Name(Group):
 class Named(Struct):
     """A struct whose name may be outside of it, so the lens of the name always runs first."""
 
-    def forward(self, left: Fields, kept: Fields, save: Fields, context: Context, into: Fields | None = None) -> Fields:
+    def forward(self, left: Fields, remainder: Fields, save: Fields, context: Context, into: Fields | None = None) -> Fields:
         """As any struct; a template composed of flat fields is marked as composed."""
-        right = super().forward(left, kept, save, context, into)
-        if not save and not context.travelled and "podTemplate" in right:
+        right = super().forward(left, remainder, save, context, into)
+        if not save and not context.has_remainder and "podTemplate" in right:
             save["serviceName"] = left.get("serviceName") or ""
         return right
 
-    def backward(self, right: Fields, kept: Fields, save: Fields, context: Context) -> Fields:
+    def backward(self, right: Fields, remainder: Fields, save: Fields, context: Context) -> Fields:
         """As any struct; saved values include the name, and a missing name is saved."""
-        left = super().backward(right, kept, save, context)
-        if save or (context.name and not right.get("name")) or (not context.travelled and type(right.get("podTemplate")) is dict):
+        left = super().backward(right, remainder, save, context)
+        if save or (context.name and not right.get("name")) or (not context.has_remainder and type(right.get("podTemplate")) is dict):
             self.sign(right, save)
         return left
 
@@ -64,7 +64,7 @@ class Named(Struct):
 _NAMED: Final = Name()
 SPEC: Final = Named(*lenses(), *same("backendFramework"), _NAMED, first=_NAMED)
 STATUS: Final = Struct(
-    *same("observedGeneration", "conditions"), OneSided(left=("podSelector",), worth=bool), Rename("service", "component", REPLICAS)
+    *same("observedGeneration", "conditions"), OneSided(left=("podSelector",), save_if=bool), Rename("service", "component", REPLICAS)
 )
 
 check_coverage(SPEC, NAME, "spec", "spec")

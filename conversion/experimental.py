@@ -24,16 +24,16 @@ class Experimental(Lens):
     left: tuple[str, ...] = ("gpuMemoryService", "failover", "checkpoint")
     right: tuple[str, ...] = ("experimental",)
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Move enabled features down, save the others."""
         block: Fields = {}
-        empty = kept.get("experimental")
+        empty = remainder.get("experimental")
         aside = object_of(empty)
         for name in self.left:
             value = left.get(name)
             if value is None:
                 continue
-            if name == _SWITCHED and type(value) is dict and has_switch(kept, context):
+            if name == _SWITCHED and type(value) is dict and has_switch(remainder, context):
                 block[name] = {**value, "enabled": value.get("enabled") or False}
             elif type(value) is dict and value.get("enabled") is True:
                 block[name] = _respelled(name, {key: item for key, item in value.items() if key != "enabled"}, _MODES)
@@ -41,7 +41,7 @@ class Experimental(Lens):
                 save[name] = {"enabled": False, **present(value)} if name in _WITH_MODES and type(value) is dict else value
                 continue
             on = value.get("enabled")
-            if (on is False) if _in_file(context) and on is not True else not context.travelled:
+            if (on is False) if _in_file(context) and on is not True else not context.has_remainder:
                 save[name] = {"enabled": True}  # distinguishes a block that server-side apply emptied from an absent one
         if block:
             if aside.get(_RIGHT_ONLY) is not None:
@@ -50,7 +50,7 @@ class Experimental(Lens):
         elif type(empty) is dict and not any(empty.get(name) is not None for name in self.left):
             right["experimental"] = empty
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Move features up with their switch on, and restore disabled ones.
 
         In a stored object, null is from server-side apply: a block with only schema defaults.
@@ -58,9 +58,9 @@ class Experimental(Lens):
         block, nothing = right.get("experimental"), True
         features = block if type(block) is dict else {}
         for name in self.left:
-            value, was = features.get(name), kept.get(name)
+            value, was = features.get(name), remainder.get(name)
             # the remainder names the features of v1alpha1; of an object that is stored in v1beta1, those of the day when it was written
-            known = context.travelled and not context.both and context.line < Line.V1_5
+            known = context.has_remainder and not context.both and context.line < Line.V1_5
             if value is None and name in features and context.stored and (object_of(was).get("enabled") is True or not known):
                 value = {}
             nothing = nothing and value is None
@@ -105,9 +105,9 @@ def _in_file(context: Context) -> bool:
     return context.line >= Line.V1_3 and bool(context.name) and not context.stored
 
 
-def has_switch(kept: Fields, context: Context) -> bool:
+def has_switch(remainder: Fields, context: Context) -> bool:
     """Whether a checkpoint of v1beta1 has a switch: since line 1.3, and where the component's remainder has it."""
-    return context.line >= Line.V1_3 or "enabled" in object_member(object_member(kept, "experimental"), _SWITCHED)
+    return context.line >= Line.V1_3 or "enabled" in object_member(object_member(remainder, "experimental"), _SWITCHED)
 
 
 def _respelled(name: str, feature: Fields, modes: dict[str, str]) -> Fields:

@@ -10,7 +10,7 @@ from .services import REPLICAS, Entries, Services
 
 NAME: Final = "DynamoGraphDeployment"
 
-SERVICE: Final = Struct(*lenses("providerOverride", "lpx"), OneSided(left=("serviceName",), worth=bool))
+SERVICE: Final = Struct(*lenses("providerOverride", "lpx"), OneSided(left=("serviceName",), save_if=bool))
 TOPOLOGY: Final = Struct(Rename("topologyProfile", "clusterTopologyName"), *same("packDomain"))
 ROLLING: Final = Struct(*same("phase", "startTime", "endTime"), Rename("updatedServices", "updatedComponents"))
 
@@ -18,7 +18,7 @@ SPEC: Final = Struct(
     *same("annotations", "labels", "priorityClassName", "backendFramework", "restart", "providerOverride", "experimental"),
     Rename("envs", "env"),
     Rename("topologyConstraint", "topologyConstraint", TOPOLOGY),
-    OneSided(left=("pvcs",), worth=bool),
+    OneSided(left=("pvcs",), save_if=bool),
     Services("services", "components", SERVICE),
 )
 STATUS: Final = Struct(

@@ -18,10 +18,10 @@ RECORD: Final = PREFIX + "dynamo-webhooks-legacy"
 MEMBER: Final = "legacy"  # format of its content, and of the remainder's in other objects
 
 # [key, the object's text or null, the digest of what would be written on the way back]
-Had: TypeAlias = list[Any]
+LegacyEntry: TypeAlias = list[Any]
 
 
-def due(fresh: dict[str, str], remembered: list[Had], keys: tuple[str, ...]) -> dict[str, str]:
+def choose_annotations(fresh: dict[str, str], remembered: list[LegacyEntry], keys: tuple[str, ...]) -> dict[str, str]:
     """The annotations for the converted object: `fresh` ones, or the original ones if nothing changed since."""
     out = dict(fresh)
     for key, had, mark in remembered:
@@ -32,7 +32,7 @@ def due(fresh: dict[str, str], remembered: list[Had], keys: tuple[str, ...]) -> 
     return out
 
 
-def unlike(legacy: Legacy, annotations: Fields, parts: Fields, rightward: bool) -> list[Had]:
+def list_legacy_differences(legacy: Legacy, annotations: Fields, parts: Fields, rightward: bool) -> list[LegacyEntry]:
     """How an object's annotations differ from those that its converted `parts` would get on the way back."""
     written = legacy.write(parts, not rightward)
     return [[key, annotations.get(key), _mark(written.get(key))] for key in legacy.keys if annotations.get(key) != written.get(key)]
@@ -70,7 +70,7 @@ FIELDS: Final = frozenset(
 _SWITCH: Final = ["checkpoint", "enabled"]
 
 
-def came_home(parts: Fields, kept: list[Entry], names: Fields, usable: Callable[[Fields], bool]) -> Fields:
+def restore_fields(parts: Fields, kept: list[Entry], names: Fields, usable: Callable[[Fields], bool]) -> Fields:
     """The parts with the saved values of such fields, as far as the live object has none and they are `usable`.
 
     `names` is the remainder of the spec, by which the position of an entry's component is compared. Costs one look-up an entry.

@@ -8,7 +8,7 @@ from ..api.kinds import ALPHA, BETA, BY_NAME, GAMMA, GROUP, api_version
 from ..api.line import NEWEST, Line
 from ..api.paths import Path
 from ..api.wording import article
-from .engine import Converted, convert
+from .engine import Conversion, convert
 from .envelope import PARTS, REQUEST, from_gamma, is_enveloped, put_envelopes, take_envelopes, to_gamma
 from .kinds import kind_of
 from .lens.protocol import ConversionError, Fields
@@ -34,7 +34,7 @@ def target(api_version: str, line: Line) -> Target:
     return Target(api_version, version, group == GROUP, line)
 
 
-def convert_object(obj: object, wanted: Target, *, whole: bool = False) -> Converted:
+def convert_object(obj: object, wanted: Target, *, whole: bool = False) -> Conversion:
     """Convert one object, or return it if it has the desired version.
 
     A `whole` conversion also saves remainders that are too long for an API server.
@@ -48,16 +48,16 @@ def convert_object(obj: object, wanted: Target, *, whole: bool = False) -> Conve
         name, version = _identity(obj, wanted)
     except ConversionError:
         if _has_metadata_alone(obj, wanted):
-            return Converted({**obj, "apiVersion": wanted.api_version}, ())
+            return Conversion({**obj, "apiVersion": wanted.api_version}, ())
         raise
     if version == wanted.version:
-        return Converted(obj if obj.get("metadata") is not None else {**obj, "metadata": {}}, ())
+        return Conversion(obj if obj.get("metadata") is not None else {**obj, "metadata": {}}, ())
     if name == REQUEST and (GAMMA in (version, wanted.version) or is_enveloped(obj)):
         return _convert_request(obj, version, wanted, whole=whole)
-    return _converted(obj, name, version, wanted, whole=whole)
+    return _convert(obj, name, version, wanted, whole=whole)
 
 
-def _converted(obj: Fields, name: str, version: str, wanted: Target, *, whole: bool) -> Converted:
+def _convert(obj: Fields, name: str, version: str, wanted: Target, *, whole: bool) -> Conversion:
     try:
         return convert(kind_of(name, wanted.line), obj, wanted.version, whole=whole)
     except ConversionError:
@@ -67,20 +67,22 @@ def _converted(obj: Fields, name: str, version: str, wanted: Target, *, whole: b
         raise
 
 
-def _convert_request(obj: Fields, version: str, wanted: Target, *, whole: bool) -> Converted:
+def _convert_request(obj: Fields, version: str, wanted: Target, *, whole: bool) -> Conversion:
     """Convert a request from or to v1beta2, or one that keeps a part of it, by way of v1beta1."""
     if version == GAMMA:
         beta = from_gamma(obj)
-        return Converted(beta, ()) if wanted.version == BETA else _convert_request(beta, BETA, wanted, whole=whole)
+        return Conversion(beta, ()) if wanted.version == BETA else _convert_request(beta, BETA, wanted, whole=whole)
     if wanted.version == GAMMA:
         if version == BETA:
-            return Converted(to_gamma(obj), ())
+            return Conversion(to_gamma(obj), ())
         done = _convert_request(obj, ALPHA, target(api_version(BETA), wanted.line), whole=whole)
         return done._replace(object=to_gamma(done.object))
     plain, envelopes = take_envelopes(obj)
     if not any(name in plain for name in PARTS):
-        return Converted({**obj, "apiVersion": wanted.api_version, **{name: {GAMMA: envelope} for name, envelope in envelopes.items()}}, ())
-    done = _converted(plain, REQUEST, version, wanted, whole=whole)
+        return Conversion(
+            {**obj, "apiVersion": wanted.api_version, **{name: {GAMMA: envelope} for name, envelope in envelopes.items()}}, ()
+        )
+    done = _convert(plain, REQUEST, version, wanted, whole=whole)
     return done._replace(object=put_envelopes(done.object, envelopes, plain))
 
 

@@ -12,14 +12,14 @@ from ..api.deep import dump, load
 from .bounds import PACKED, decompress
 from .difference import Entry, is_well_formed
 from .kind import LEFT, PREFIX, RIGHT, Kind
-from .legacy import MEMBER, RECORD, Had
+from .legacy import MEMBER, RECORD, LegacyEntry
 from .legacy import is_well_formed as well_remembered
 from .lens.protocol import Fields
 
 ASIDE: Final = PREFIX + "dynamo-webhooks-aside."  # + the reserved key's last part: a damaged text
 KEPT: Final = "kept"
 BOTH: Final = "both"
-_MEMBERS: Final = ("apart", "both", "kept", "legacy", "spec", "status", "travelled")
+_MEMBERS: Final = ("apart", "both", "differences", "legacy", "present", "spec", "status")
 _LENGTHS: Final = ("sent", "unpacked")
 _NAME_RECORD: Final = {"path": "serviceName", "nil": True}
 
@@ -36,27 +36,27 @@ class Remainder:
         self,
         spec: Fields | None = None,
         status: Fields | None = None,
-        kept: list[Entry] | None = None,
-        travelled: bool = False,
+        differences: list[Entry] | None = None,
+        present: bool = False,
         *,
         both: bool = False,
     ) -> None:
-        """Empty by default. `travelled`: there is a valid remainder of the spec, even an empty one. `both`: each version has had values
+        """Empty by default. `present`: there is a valid remainder of the spec, even an empty one. `both`: each version has had values
         that the other lacks, so both sides have a remainder. `apart`: `legacy` has its own annotation, so as not to keep that of an empty
-        spec. `sent` and `unpacked`: the lengths of the text that holds `kept`, as it came and as it was read."""
+        spec. `sent` and `unpacked`: the lengths of the text that holds `differences`, as it came and as it was read."""
         self.spec: Fields = {} if spec is None else spec
         self.status: Fields = {} if status is None else status
-        self.kept: list[Entry] = [] if kept is None else kept
-        self.travelled = travelled
-        self.legacy: list[Had] = []
+        self.differences: list[Entry] = [] if differences is None else differences
+        self.present = present
+        self.legacy: list[LegacyEntry] = []
         self.both = both
         self.apart = False
         self.sent = self.unpacked = 0
 
     @property
-    def says_anything(self) -> bool:
+    def has_values(self) -> bool:
         """Whether it holds more than the mark of the version in which the object was written first."""
-        return bool(self.spec or self.status or self.kept or self.legacy)
+        return bool(self.spec or self.status or self.differences or self.legacy)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Remainder) and all(getattr(self, name) == getattr(other, name) for name in _MEMBERS)
@@ -93,7 +93,7 @@ def read_remainder(kind: Kind, annotations: Fields, rightward: bool, *, part: bo
         if envelope is None or not _sound(envelope) or not _fits(kind, version, "spec", payload):
             damaged[kind.spec_key] = text
         else:
-            remainder.spec, remainder.travelled, remainder.both = payload or {}, True, (envelope or {}).get(BOTH) is True
+            remainder.spec, remainder.present, remainder.both = payload or {}, True, (envelope or {}).get(BOTH) is True
             remainder.sent, remainder.unpacked = len(text), unpacked
             _read_envelope(remainder, envelope or {})
     text = annotations.get(kind.status_key)
@@ -110,7 +110,7 @@ def read_remainder(kind: Kind, annotations: Fields, rightward: bool, *, part: bo
             damaged |= {} if remainder.apart else {RECORD: text}
         if not part:
             spec, state = kind.legacy.read(
-                annotations, rightward, remainder.spec if remainder.travelled else None, remainder.status if known else None
+                annotations, rightward, remainder.spec if remainder.present else None, remainder.status if known else None
             )
             remainder.spec, remainder.status = spec or {}, state or {}
     return remainder, damaged
@@ -120,7 +120,7 @@ def _read_envelope(remainder: Remainder, envelope: Fields) -> None:
     kept: Any = envelope.get(KEPT) or []
     records = envelope.get("rawJSON")
     if is_well_formed(kept):
-        remainder.kept = kept
+        remainder.differences = kept
     _read_record(remainder, envelope)
     if type(records) is list and _NAME_RECORD in records and "serviceName" not in remainder.spec:
         remainder.spec = {**remainder.spec, "serviceName": None}
@@ -179,13 +179,13 @@ def write(kind: Kind, saved: Remainder) -> dict[str, str]:
     """The annotations of a remainder; none if it is empty."""
     out: dict[str, str] = {}
     within = saved.legacy and not saved.apart
-    if saved.travelled or saved.spec or saved.kept or within:
+    if saved.present or saved.spec or saved.differences or within:
         payload = {name: value for name, value in saved.spec.items() if not (name == "serviceName" and value is None)}
         envelope: Fields = {"version": 1, "spec": payload}
         if "serviceName" in saved.spec and saved.spec["serviceName"] is None:
             envelope["rawJSON"] = [_NAME_RECORD]
-        if saved.kept:
-            envelope[KEPT] = saved.kept
+        if saved.differences:
+            envelope[KEPT] = saved.differences
         if within:
             envelope[MEMBER] = saved.legacy
         if saved.both:

@@ -35,34 +35,34 @@ class State(Routes):
     left: tuple[str, ...] = ("state", "deployment")
     right: tuple[str, ...] = ("phase", "dgdName", "profilingPhase", "profilingJobName", "deploymentInfo")
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Map the state; restore phase, profiling and deployment details that match the left side."""
         state, deployment = left.get("state"), left.get("deployment")
         name = object_of(deployment).get("name")
         if state is not None:
             phase = phase_of(state, deployment)
-            if kept.get("phase") == "Deployed" and phase == "Ready" and state == "Ready" and _same(kept.get("dgdName"), name):
+            if remainder.get("phase") == "Deployed" and phase == "Ready" and state == "Ready" and _same(remainder.get("dgdName"), name):
                 phase = "Deployed"
             right["phase"] = phase
         if name and type(name) is str:
             right["dgdName"] = name
         for member in ("profilingPhase", "profilingJobName"):
             # the profiling phase ends with it; the job's name stays
-            if kept.get(member) and (member == "profilingJobName" or right.get("phase") == "Profiling"):
-                right[member] = kept[member]
-        if kept.get("deploymentInfo") is not None and _same(kept.get("dgdName"), name):
-            right["deploymentInfo"] = kept["deploymentInfo"]
+            if remainder.get(member) and (member == "profilingJobName" or right.get("phase") == "Profiling"):
+                right[member] = remainder[member]
+        if remainder.get("deploymentInfo") is not None and _same(remainder.get("dgdName"), name):
+            right["deploymentInfo"] = remainder["deploymentInfo"]
         _save_left(state, deployment, save)
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Map the phase; restore a saved state or deployment with that phase and name."""
         phase, name = right.get("phase"), right.get("dgdName")
         if phase is not None:
             left["state"] = _STATES.get(phase, PENDING) if type(phase) is str else PENDING
         if name and type(name) is str:
             left["deployment"] = {"name": name}
-        if kept:
-            _restore_left(phase, name, kept, left)
+        if remainder:
+            _restore_left(phase, name, remainder, left)
         _save_right(right, left, save)
 
 
@@ -79,8 +79,8 @@ def _save_left(state: Any, deployment: Any, save: Fields) -> None:
             save["state"] = state
 
 
-def _restore_left(phase: Any, name: Any, kept: Fields, left: Fields) -> None:
-    state, deployment = kept.get("state"), kept.get("deployment")
+def _restore_left(phase: Any, name: Any, remainder: Fields, left: Fields) -> None:
+    state, deployment = remainder.get("state"), remainder.get("deployment")
     named = _same(object_of(deployment).get("name"), name)
     # a deployment with another phase is outdated, like the state saved with it
     effective_state = state or left.get("state")
@@ -118,17 +118,17 @@ class Results(Routes):
     left: tuple[str, ...] = ("generatedDeployment",)
     right: tuple[str, ...] = ("profilingResults",)
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Put it among the results, beside the saved candidates."""
         results: Fields = {}
-        if pareto := object_of(kept.get("profilingResults")).get("pareto"):
+        if pareto := object_of(remainder.get("profilingResults")).get("pareto"):
             results["pareto"] = pareto
         if left.get("generatedDeployment") is not None:
             results["selectedConfig"] = left["generatedDeployment"]
         if results:
             right["profilingResults"] = results
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Take it out, and save the candidates."""
         results = object_of(right.get("profilingResults"))
         if results.get("selectedConfig") is not None:
@@ -203,11 +203,11 @@ SPEC: Final = Struct(
     *same("model", "backend", "autoApply", "runtimeVersionOverride"),
     OneSided(left=("enableGpuDiscovery",)),
     OneSided(right=("hardware",)),
-    OneSided(right=("searchStrategy",), worth=bool),
+    OneSided(right=("searchStrategy",), save_if=bool),
     PROFILING,
 )
 STATUS: Final = Struct(
-    *same("observedGeneration", "conditions"), OneSided(left=("backend", "profilingResults"), worth=bool), STATE, RESULTS
+    *same("observedGeneration", "conditions"), OneSided(left=("backend", "profilingResults"), save_if=bool), STATE, RESULTS
 )
 
 

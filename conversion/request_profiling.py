@@ -21,13 +21,13 @@ _DIRECTIONS: Final = ("latency", "throughput")
 _INT32: Final = 2**31
 
 
-def project(blob: Fields, kept: Fields, out: Fields) -> Fields:
+def project(blob: Fields, remainder: Fields, out: Fields) -> Fields:
     """Write typed members into the sections of `out`, and return the rest of the blob.
 
-    `kept` is the saved right side: a direction that its schema doesn't allow is restored unless it changed.
+    `remainder` is the saved right side: a direction that its schema doesn't allow is restored unless it changed.
     """
     rest = dict(blob)
-    _project_targets(rest, kept, out)
+    _project_targets(rest, remainder, out)
     _project_cache(rest, out)
     planner = rest.get("planner")
     if planner and type(planner) is dict:
@@ -35,14 +35,14 @@ def project(blob: Fields, kept: Fields, out: Fields) -> Fields:
     return rest
 
 
-def _project_targets(rest: Fields, kept: Fields, out: Fields) -> None:
+def _project_targets(rest: Fields, remainder: Fields, out: Fields) -> None:
     targets = rest.get("sla")
     if type(targets) is not dict:
         return
     remaining = dict(targets)
     for name, section in TARGETS.items():
         value = targets.get(name)
-        if value is not None and (speaks(name, value) or are_identical(value, object_of(kept.get(section)).get(name))):
+        if value is not None and (speaks(name, value) or are_identical(value, object_of(remainder.get(section)).get(name))):
             # tokens are integers on the right; typed readers refuse 100.0
             out.setdefault(section, {})[name] = int(value) if section == "workload" else value
             del remaining[name]
@@ -84,12 +84,12 @@ def speaks(name: str, value: Any) -> bool:
     return bool(whole and -_INT32 <= value < _INT32)
 
 
-def collect(sections: Fields, kept: Any, save: Fields) -> Any:
+def collect(sections: Fields, remainder: Any, save: Fields) -> Any:
     """The blob of the sections and the saved rest of an earlier blob; None if there is none.
 
     Sections override; other members of the same objects stay. A direction that the way back would not recognise is saved.
     """
-    blob = project(kept, {}, {}) if type(kept) is dict else kept
+    blob = project(remainder, {}, {}) if type(remainder) is dict else remainder
     targets = {name: value for name, section in TARGETS.items() if _writes(name, value := object_of(sections.get(section)).get(name))}
     if targets:
         blob = {**object_of(blob), "sla": {**object_of(object_of(blob).get("sla")), **targets}}
@@ -113,7 +113,7 @@ def _writes(name: str, value: Any) -> bool:
     return value is not None and speaks(name, value) and (TARGETS[name] == "sla" or type(value) is int)
 
 
-def to_job(config: Fields, kept: Any, line: Line) -> Fields | None:
+def to_job(config: Fields, remainder: Any, line: Line) -> Fields | None:
     """The job of the left side, merged into a saved one; None if both are empty.
 
     Resources, tolerations and node selector are never taken from the saved job: clearing them on the left clears them.
@@ -124,7 +124,7 @@ def to_job(config: Fields, kept: Any, line: Line) -> Fields | None:
         scheduling["tolerations"] = tolerations
     if selector and type(selector) is dict:
         scheduling["nodeSelector"] = selector
-    base = remainder_of(kept, line, saved=True) if type(kept) is dict else {}
+    base = remainder_of(remainder, line, saved=True) if type(remainder) is dict else {}
     if not base and not scheduling and type(resources) is not dict:
         return None
     template = object_of(base.get("template"))
@@ -274,31 +274,31 @@ class Profiling(Routes):
     left: tuple[str, ...] = ("useMocker", "profilingConfig", "deploymentOverrides")
     right: tuple[str, ...] = ("image", "modelCache", "workload", "sla", "overrides", "features")
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Project typed members, and save the rest in the form of the Go operator."""
         config, overrides = object_of(left.get("profilingConfig")), object_of(left.get("deploymentOverrides"))
         aside = {name: config[name] for name in _SOURCES if config.get(name) not in (None, "")}
         if config:
-            _forward_config(config, right, kept, aside)
+            _forward_config(config, right, remainder, aside)
         image = config.get("profilerImage") or overrides.get("workersImage")
         if image and type(image) is str:
             right["image"] = image
-        for section, name in _RIGHT_ONLY if kept else ():
-            if (value := object_of(kept.get(section)).get(name)) is not None:
+        for section, name in _RIGHT_ONLY if remainder else ():
+            if (value := object_of(remainder.get(section)).get(name)) is not None:
                 right.setdefault(section, {})[name] = value
-        line = next((line for line in Line if line == kept.get(BY_LINE)), context.line)
-        job = to_job(config, object_of(kept.get("overrides")).get("profilingJob"), line)
+        line = next((line for line in Line if line == remainder.get(BY_LINE)), context.line)
+        job = to_job(config, object_of(remainder.get("overrides")).get("profilingJob"), line)
         if job:
             right.setdefault("overrides", {})["profilingJob"] = job
-        _forward_mocker(left, right, kept)
+        _forward_mocker(left, right, remainder)
         if aside:
             save["profilingConfig"] = aside
         if type(left.get("deploymentOverrides")) is dict:
             save["deploymentOverrides"] = overrides
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Collect the sections in the left form; saved values fill only the gaps."""
-        remembered = object_of(kept.get("profilingConfig"))
+        remembered = object_of(remainder.get("profilingConfig"))
         config: Fields = {name: value for name in _SOURCES if (value := remembered.get(name)) not in (None, "")}
         blob = collect(right, remembered.get("config"), save)
         if blob is not None:
@@ -313,7 +313,7 @@ class Profiling(Routes):
         for section, name in _RIGHT_ONLY:
             if (value := object_of(right.get(section)).get(name)) is not None:
                 save.setdefault(section, {})[name] = value
-        _backward_image(right.get("image"), config, left, kept.get("deploymentOverrides"))
+        _backward_image(right.get("image"), config, left, remainder.get("deploymentOverrides"))
         _backward_mocker(right, left, save)
         if config:
             left["profilingConfig"] = config
@@ -325,18 +325,18 @@ class Profiling(Routes):
         return super().to_right(path, left)
 
 
-def _forward_config(config: Fields, right: Fields, kept: Fields, aside: Fields) -> None:
+def _forward_config(config: Fields, right: Fields, remainder: Fields, aside: Fields) -> None:
     blob = config.get("config")
     if type(blob) is dict:
-        rest = project(blob, kept, right)
+        rest = project(blob, remainder, right)
         if rest or not blob:
             aside["config"] = rest
     elif blob is not None:
         aside["config"] = blob  # no reader projects it, and the Go reader ignores it
 
 
-def _forward_mocker(left: Fields, right: Fields, kept: Fields) -> None:
-    mocker = object_of(kept.get("features")).get("mocker")
+def _forward_mocker(left: Fields, right: Fields, remainder: Fields) -> None:
+    mocker = object_of(remainder.get("features")).get("mocker")
     if left.get("useMocker") is True:
         mocker = {"enabled": True}
     elif type(mocker) is not dict or mocker.get("enabled") is True:
@@ -354,17 +354,17 @@ def _backward_mocker(right: Fields, left: Fields, save: Fields) -> None:
         save.setdefault("features", {})["mocker"] = mocker
 
 
-def _backward_image(image: Any, config: Fields, left: Fields, kept: Any) -> None:
+def _backward_image(image: Any, config: Fields, left: Fields, remainder: Any) -> None:
     """One image on the right is two on the left: the live one is the profiler's, and a saved workers' one is restored only beside it.
 
     If only the workers' image made the live one, the engine removes the profiler's.
     """
-    overrides: Fields = dict(object_of(kept))
+    overrides: Fields = dict(object_of(remainder))
     if image and type(image) is str:
         config["profilerImage"] = image
     elif overrides.get("workersImage"):
         del overrides["workersImage"]  # it would restore the removed image
-    if overrides or kept == {}:
+    if overrides or remainder == {}:
         left["deploymentOverrides"] = overrides
 
 

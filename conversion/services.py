@@ -26,12 +26,12 @@ class Services(Lens):
         self.right: tuple[str, ...] = (right,)
         self._map, self._list, self.each = left, right, each
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """List the services by name, or in their v1beta1 order."""
         services = left.get(self._map)
         if type(services) is not dict:
             return
-        remembered = _by_name(object_items(kept, self._list))
+        remembered = _by_name(object_items(remainder, self._list))
         components: list[Fields] = []
         saved: Fields = {}
         for name in _order(services, list(remembered)):
@@ -44,19 +44,19 @@ class Services(Lens):
             # the name first, for readers
             component = self.each.forward(service, remembered.get(name, {}), below, context, {"name": name})
             components.append(component)
-            if below or (not context.travelled and "podTemplate" in component):
+            if below or (not context.has_remainder and "podTemplate" in component):
                 saved[name] = below  # empty: marks that the template was composed
         if components:
             right[self._list] = components
         if saved:
             save[self._map] = saved
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Key the components by name; save their order if it isn't that of the names.
 
         Raises: ConversionError for a name that is not a string or occurs twice.
         """
-        remembered = object_member(kept, self._map)
+        remembered = object_member(remainder, self._map)
         services: Fields = {name: None for name, service in remembered.items() if service is None}
         components = right.get(self._list)
         named: list[tuple[str, Fields, bool]] = []
@@ -73,7 +73,7 @@ class Services(Lens):
                 )
             below: Fields = {}
             services[name] = self.each.backward(component, object_member(remembered, name), below, context)
-            named.append((name, below, bool(below) or (not context.travelled and type(component.get("podTemplate")) is dict)))
+            named.append((name, below, bool(below) or (not context.has_remainder and type(component.get("podTemplate")) is dict)))
         if services:
             left[self._map] = services
         order = [name for name, _, _ in named]
@@ -130,21 +130,21 @@ class Entries(Lens):
         self.right: tuple[str, ...] = (right,)
         self._each = each
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Entry by entry."""
-        self._convert(left.get(self.left[0]), right, self.right[0], self.left[0], kept, save, context, rightward=True)
+        self._convert(left.get(self.left[0]), right, self.right[0], self.left[0], remainder, save, context, rightward=True)
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """The mirror image."""
-        self._convert(right.get(self.right[0]), left, self.left[0], self.right[0], kept, save, context, rightward=False)
+        self._convert(right.get(self.right[0]), left, self.left[0], self.right[0], remainder, save, context, rightward=False)
 
     def _convert(
-        self, live: Any, target: Fields, to: str, name: str, kept: Fields, save: Fields, context: Context, *, rightward: bool
+        self, live: Any, target: Fields, to: str, name: str, remainder: Fields, save: Fields, context: Context, *, rightward: bool
     ) -> None:
         if type(live) is not dict:
             return
         run = self._each.forward if rightward else self._each.backward
-        remembered, out, saved = object_member(kept, to), {}, {}
+        remembered, out, saved = object_member(remainder, to), {}, {}
         for key, value in live.items():
             if type(value) is not dict:
                 continue
@@ -182,7 +182,7 @@ class Names(Lens):
     left: tuple[str, ...] = ("componentName", "componentNames")
     right: tuple[str, ...] = ("componentNames",)
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Save the pair if the names don't imply it, with the count that the Go operator always writes."""
         names = _names_of(left)
         if names:
@@ -192,10 +192,10 @@ class Names(Lens):
             save.update(pair)
             save["replicas"] = 0
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Restore a saved pair that matches the live names."""
         live = right.get("componentNames") or []
-        remembered = {name: kept[name] for name in self.left if kept.get(name)}
+        remembered = {name: remainder[name] for name in self.left if remainder.get(name)}
         pair = remembered if live and _names_of(remembered) == live else _pair_of(live)
         left.update(pair)
 

@@ -64,9 +64,9 @@ def weight(kind: Kind, obj: Fields, version: str, there: Fields, old: Fields | N
     if size < WARNED:
         return None
     remainder, _ = read_remainder(kind, annotations, version == RIGHT)
-    if size <= MAX_ANNOTATION_BYTES and not remainder.says_anything:
+    if size <= MAX_ANNOTATION_BYTES and not remainder.has_values:
         return None
-    path = _heaviest(kind, obj, version, _content(kind, obj, remainder), remainder.kept)
+    path = _heaviest(kind, obj, version, _content(kind, obj, remainder), remainder.differences)
     return Weight(path, size, other, size > MAX_ANNOTATION_BYTES and _is_forgiven(kind, obj, old, version))
 
 

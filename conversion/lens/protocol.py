@@ -23,13 +23,13 @@ class ConversionError(ValueError):
 class Context:
     """What a lens knows besides its struct: the object's name, and whether it comes from the other version."""
 
-    __slots__ = ("both", "line", "name", "pods", "saving", "stored", "travelled")
+    __slots__ = ("both", "has_remainder", "line", "name", "pods", "saving", "stored")
 
-    def __init__(self, name: str, *, travelled: bool, saving: bool, both: bool, stored: bool, line: Line, pods: bool = True) -> None:
+    def __init__(self, name: str, *, has_remainder: bool, saving: bool, both: bool, stored: bool, line: Line, pods: bool = True) -> None:
         """No tuple, which takes compiled code longer to make and to read."""
         self.name = name
         # rightward: the left object has a valid remainder, so it was first written as a right one; leftward: the mirror image
-        self.travelled = travelled
+        self.has_remainder = has_remainder
         self.saving = saving  # whether saved values will be read; otherwise lenses may skip saving
         self.both = both  # whether each version has had values that the other lacks, so that both have a remainder
         self.stored = stored  # whether the object is stored, or a part of a stored one: its nulls are from server-side apply
@@ -59,8 +59,8 @@ def _below(parent: str, members: str) -> str:
 class Lens(ABC):
     """Converts its members both ways. Values are shared with the input, which doesn't change; null means absent.
 
-    `kept` is the saved remainder of this struct, typed like the struct to build; `save` is the remainder to write, typed like the struct
-    to read. A lens is called only if one of its members is present in the live struct or in `kept`.
+    `remainder` is the saved one of this struct, typed like the struct to build; `save` is the remainder to write, typed like the struct
+    to read. A lens is called only if one of its members is present in the live struct or in `remainder`.
     """
 
     left: tuple[str, ...]
@@ -68,12 +68,12 @@ class Lens(ABC):
     nulls = False  # whether it is called for null, too
 
     @abstractmethod
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Reads `left`, writes `right`; `kept` is sparse right, `save` sparse left."""
+    def forward(self, left: Fields, right: Fields, remainder: Fields, save: Fields, context: Context) -> None:
+        """Reads `left`, writes `right`; `remainder` is sparse right, `save` sparse left."""
 
     @abstractmethod
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
-        """Reads `right`, writes `left`; `kept` is sparse left, `save` sparse right."""
+    def backward(self, right: Fields, left: Fields, remainder: Fields, save: Fields, context: Context) -> None:
+        """Reads `right`, writes `left`; `remainder` is sparse left, `save` sparse right."""
 
     @abstractmethod
     def to_left(self, path: Path, right: Fields, left: Fields) -> Path | None:

@@ -23,7 +23,7 @@ class Rename(Lens):
         self.right: tuple[str, ...] = (right,)
         self._from, self._to, self.via = left, right, via
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Copy or convert; the remainder of a nested struct has the same member name."""
         if self._from not in left:
             return
@@ -32,11 +32,11 @@ class Rename(Lens):
             right[self._to] = value
             return
         below: Fields = {}
-        right[self._to] = self.via.forward(value, object_member(kept, self._to), below, context)
+        right[self._to] = self.via.forward(value, object_member(remainder, self._to), below, context)
         if below:
             save[self._from] = below
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """The mirror image."""
         if self._to not in right:
             return
@@ -45,23 +45,23 @@ class Rename(Lens):
             left[self._from] = value
             return
         below: Fields = {}
-        left[self._from] = self.via.backward(value, object_member(kept, self._from), below, context)
+        left[self._from] = self.via.backward(value, object_member(remainder, self._from), below, context)
         if below:
             save[self._to] = below
 
     def to_left(self, path: Path, right: Fields, left: Fields) -> Path | None:
         """Rename the first step, and translate the rest if the value converts."""
-        rest: Path | None = path[1:]
+        below: Path | None = path[1:]
         if self.via is not None:
-            rest = self.via.to_left(path[1:], object_member(right, self._to), object_member(left, self._from))
-        return None if rest is None else (self._from, *rest)
+            below = self.via.to_left(path[1:], object_member(right, self._to), object_member(left, self._from))
+        return None if below is None else (self._from, *below)
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
         """The mirror image."""
-        rest: Path | None = path[1:]
+        below: Path | None = path[1:]
         if self.via is not None:
-            rest = self.via.to_right(path[1:], object_member(left, self._from))
-        return None if rest is None else (self._to, *rest)
+            below = self.via.to_right(path[1:], object_member(left, self._from))
+        return None if below is None else (self._to, *below)
 
     def rows(self) -> Iterator[Row]:
         """One row, and those of the nested struct."""
@@ -79,20 +79,20 @@ def same(*names: str, via: Struct | None = None) -> list[Rename]:
 class OneSided(Group):
     """Members that one side lacks: saved, and restored whatever happens there."""
 
-    def __init__(self, *, left: tuple[str, ...] = (), right: tuple[str, ...] = (), worth: Callable[[Any], bool] | None = None) -> None:
-        """`worth` selects the values that the Go operator saves; the engine saves the others in `kept`."""
+    def __init__(self, *, left: tuple[str, ...] = (), right: tuple[str, ...] = (), save_if: Callable[[Any], bool] | None = None) -> None:
+        """`save_if` selects the values that the Go operator saves; the engine saves the others as differences."""
         self.left, self.right = left, right
-        self._worth = worth
+        self._save_if = save_if
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Save the present members of the left side, and restore the saved ones of the right side."""
-        _copy_present(self.left, left, save, self._worth)
-        _copy_present(self.right, kept, right, None)
+        _copy_present(self.left, left, save, self._save_if)
+        _copy_present(self.right, remainder, right, None)
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Save the present members of the right side, and restore the saved ones of the left side."""
-        _copy_present(self.right, right, save, self._worth)
-        _copy_present(self.left, kept, left, None)
+        _copy_present(self.right, right, save, self._save_if)
+        _copy_present(self.left, remainder, left, None)
 
     def rows(self) -> Iterator[Row]:
         """A row a member."""
@@ -102,10 +102,10 @@ class OneSided(Group):
             yield Row("", name, "kept aside")
 
 
-def _copy_present(names: tuple[str, ...], source: Fields, target: Fields, worth: Callable[[Any], bool] | None) -> None:
+def _copy_present(names: tuple[str, ...], source: Fields, target: Fields, save_if: Callable[[Any], bool] | None) -> None:
     for name in names:
         value = source.get(name)
-        if value is not None and (worth is None or worth(value)):
+        if value is not None and (save_if is None or save_if(value)):
             target[name] = value
 
 
@@ -123,13 +123,13 @@ class View(Group):
         self.left, self.right = left, right
         self._to, self._back, self._rule = to, back, rule
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Convert, restore a saved right group with the same meaning, save a left group that wouldn't round-trip."""
-        _convert(left, self.left, right, self.right, kept, save if context.saving else None, self._to, self._back)
+        _convert(left, self.left, right, self.right, remainder, save if context.saving else None, self._to, self._back)
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """The mirror image."""
-        _convert(right, self.right, left, self.left, kept, save if context.saving else None, self._back, self._to)
+        _convert(right, self.right, left, self.left, remainder, save if context.saving else None, self._back, self._to)
 
     def rows(self) -> Iterator[Row]:
         """One row for the group."""
@@ -141,14 +141,14 @@ def _convert(
     names: tuple[str, ...],
     target: Fields,
     others: tuple[str, ...],
-    kept: Fields,
+    remainder: Fields,
     save: Fields | None,
     there: Callable[[Fields], Fields],
     back: Callable[[Fields], Fields],
 ) -> None:
     live = {name: source[name] for name in names if source.get(name) is not None}
     converted = plain = there(live)
-    remembered = {name: kept[name] for name in others if kept.get(name) is not None}
+    remembered = {name: remainder[name] for name in others if remainder.get(name) is not None}
     if remembered and remembered != converted and back(remembered) == live:
         converted = remembered
     target.update(converted)

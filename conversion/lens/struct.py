@@ -23,22 +23,22 @@ class Struct:
         self.by_left = _claims(lenses, "left")
         self.by_right = _claims(lenses, "right")
 
-    def forward(self, left: Fields, kept: Fields, save: Fields, context: Context, into: Fields | None = None) -> Fields:
+    def forward(self, left: Fields, remainder: Fields, save: Fields, context: Context, into: Fields | None = None) -> Fields:
         """Convert a left struct to a right one; `into` holds what the enclosing lens has already written."""
         right: Fields = {} if into is None else into
         woken: dict[Lens, None] = {} if self._first is None else {self._first: None}
-        _wake(woken, self.by_left, left, self.by_right, kept)
+        _wake(woken, self.by_left, left, self.by_right, remainder)
         for lens in woken:
-            lens.forward(left, right, kept, save, context)
+            lens.forward(left, right, remainder, save, context)
         return right
 
-    def backward(self, right: Fields, kept: Fields, save: Fields, context: Context) -> Fields:
+    def backward(self, right: Fields, remainder: Fields, save: Fields, context: Context) -> Fields:
         """Converts a right struct into a left one."""
         left: Fields = {}
         woken: dict[Lens, None] = {} if self._first is None else {self._first: None}
-        _wake(woken, self.by_right, right, self.by_left, kept)
+        _wake(woken, self.by_right, right, self.by_left, remainder)
         for lens in woken:
-            lens.backward(right, left, kept, save, context)
+            lens.backward(right, left, remainder, save, context)
         return left
 
     def sign(self, right: Fields, save: Fields) -> None:
@@ -89,12 +89,12 @@ def _claims(lenses: tuple[Lens, ...], side: str) -> dict[str, Lens]:
     return claims
 
 
-def _wake(woken: dict[Lens, None], live: dict[str, Lens], source: Fields, other: dict[str, Lens], kept: Fields) -> None:
+def _wake(woken: dict[Lens, None], live: dict[str, Lens], source: Fields, other: dict[str, Lens], remainder: Fields) -> None:
     """Add the lenses with members to read, in order of appearance, each once."""
     for name, value in source.items():
         lens = live.get(name)
         if lens is not None and (value is not None or lens.nulls):
             woken[lens] = None
-    for name in kept:
+    for name in remainder:
         if name in other:
             woken[other[name]] = None

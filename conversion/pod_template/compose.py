@@ -34,7 +34,7 @@ def compose_known(left: Fields, pod: Fields, over: Fields, line: Line, *, forced
 
     `mains` keeps further containers named `main`, which can only come from v1beta1.
     """
-    if not (forced or pod or over or _asked(left)):
+    if not (forced or pod or over or _needs_template(left)):
         return None
     others = object_items(pod, "containers") if pod else []
     if not mains and others and find_container(others, MAIN) is not None:
@@ -49,7 +49,7 @@ def compose_known(left: Fields, pod: Fields, over: Fields, line: Line, *, forced
     return template
 
 
-def _asked(left: Fields) -> bool:
+def _needs_template(left: Fields) -> bool:
     """Whether a flat field needs a template."""
     for name in _MAKING:
         if left.get(name) is not None:

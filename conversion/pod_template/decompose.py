@@ -10,44 +10,46 @@ from .content import MAIN, SIDECAR, container_names, content, find_container, po
 from .mounts import flat_list
 
 
-class Pieces:
-    """The pieces of a component's pod; `main` is None if the template has no such container."""
+class TemplateParts:
+    """The parts of a component's pod; `main` is None if the template has no such container."""
 
-    __slots__ = ("cache", "flat", "main", "metadata", "over", "pod", "present", "rest")
+    __slots__ = ("cache", "extra", "extra_main", "flat", "main", "metadata", "pod", "present")
 
-    def __init__(self, present: bool, main: Fields | None, rest: list[Fields], pod: Fields, metadata: Fields, cache: Fields | None) -> None:
+    def __init__(
+        self, present: bool, main: Fields | None, extra: list[Fields], pod: Fields, metadata: Fields, cache: Fields | None
+    ) -> None:
         self.present = present  # there is a template
         self.main = main  # main's content, with canonical resources
-        self.rest = rest  # the other containers
+        self.extra = extra  # the other containers
         self.pod = pod  # the pod spec without containers
         self.metadata = metadata  # template metadata, whole
         self.cache = cache
         self.flat: Fields = {}  # the flat members
-        self.over: Fields = {}  # the rest of main
+        self.extra_main: Fields = {}  # what main has beside the flat members
 
 
-def take_apart(right: Fields, *, secrets: bool) -> Pieces:
+def split_template(right: Fields, *, secrets: bool) -> TemplateParts:
     """Split a component; values are shared with it. `secrets`: whether a plain secret as main's only source is a flat member."""
     present = type(right.get("podTemplate")) is dict
     template = object_member(right, "podTemplate")
     spec = object_member(template, "spec")
     containers = object_items(spec, "containers")
     main_container = find_container(containers, MAIN)
-    rest = (
+    extra = (
         [container for container in containers if container is not main_container] if len(containers) > 1 or main_container is None else []
     )
     main = None if main_container is None else main_content(main_container)
     cache = right.get("compilationCache")
-    pieces = Pieces(
+    parts = TemplateParts(
         present,
         main,
-        rest,
+        extra,
         {name: value for name, value in spec.items() if value is not None and name != "containers"},
         object_member(template, "metadata"),
         cache if type(cache) is dict else None,
     )
-    _flatten(pieces, secrets=secrets)
-    return pieces
+    _flatten(parts, secrets=secrets)
+    return parts
 
 
 def main_content(main: Fields) -> Fields:
@@ -60,14 +62,14 @@ def main_content(main: Fields) -> Fields:
     return out
 
 
-def _flatten(pieces: Pieces, *, secrets: bool) -> None:
+def _flatten(parts: TemplateParts, *, secrets: bool) -> None:
     """Move members with a flat equivalent out of main."""
-    main, flat = pieces.main or {}, pieces.flat
-    over = pieces.over = dict(main)
+    main, flat = parts.main or {}, parts.flat
+    over = parts.extra_main = dict(main)
     if amounts := over.pop("resources", None):
         flat["resources"] = resources.flat(amounts)
     mounts = object_items(main, "volumeMounts")
-    if entries := flat_list(pieces.cache, mounts):
+    if entries := flat_list(parts.cache, mounts):
         flat["volumeMounts"] = entries
     if mounts:  # a list of nulls has no mount, and stays
         del over["volumeMounts"]
@@ -86,32 +88,32 @@ def _flatten(pieces: Pieces, *, secrets: bool) -> None:
             flat[name] = probe
 
 
-def take_sidecar(pieces: Pieces, kept: Fields) -> None:
-    """Turn the generated sidecar container into the flat member; `kept` is that member as saved.
+def move_sidecar(parts: TemplateParts, remainder: Fields) -> None:
+    """Turn the generated sidecar container into the flat member; `remainder` is that member as saved.
 
     Without the container nothing is restored: it was removed. Two such containers aren't generated.
     """
-    container = find_container(pieces.rest, SIDECAR)
-    if container is None or container_names(pieces.rest).count(SIDECAR) > 1:
+    container = find_container(parts.extra, SIDECAR)
+    if container is None or container_names(parts.extra).count(SIDECAR) > 1:
         return
     sources = object_items(container, "envFrom")
-    sidecar = {name: value for name, value in kept.items() if name not in _OF_SIDECAR}
+    sidecar = {name: value for name, value in remainder.items() if name not in _OF_SIDECAR}
     for name, to in (("image", "image"), ("args", "args"), ("env", "envs")):
         if container.get(name):
             sidecar[to] = container[name]
     secret = _secret_named(sources)
-    if secret or (kept.get("envFromSecret") == "" and not sources):
+    if secret or (remainder.get("envFromSecret") == "" and not sources):
         sidecar["envFromSecret"] = secret
-    pieces.flat["frontendSidecar"] = kept if compose_sidecar(kept) == compose_sidecar(sidecar) else sidecar
-    pieces.rest = [other for other in pieces.rest if other.get("name") != SIDECAR]
+    parts.flat["frontendSidecar"] = remainder if compose_sidecar(remainder) == compose_sidecar(sidecar) else sidecar
+    parts.extra = [other for other in parts.extra if other.get("name") != SIDECAR]
 
 
-def plain_sidecar(sidecar: Fields) -> bool:
+def is_plain_sidecar(sidecar: Fields) -> bool:
     """Whether a flat sidecar round-trips without saved values."""
     return all(value and name in _OF_SIDECAR for name, value in sidecar.items())
 
 
-def plain_container(container: Fields | None) -> bool:
+def is_plain_container(container: Fields | None) -> bool:
     """Whether a flat sidecar can represent a container."""
     if container is None or not container.keys() <= {"name", "image", "args", "env", "envFrom"}:
         return False
@@ -132,15 +134,15 @@ def _secret_named(sources: list[Fields]) -> str:
     return read_plain_secret(sources) or (name if type(name) is str else "")
 
 
-def put_together(pieces: Pieces) -> Fields:
+def join_parts(parts: TemplateParts) -> Fields:
     """The flat fields of a component."""
-    left = pieces.flat
-    pod = {**pieces.pod, "containers": pieces.rest} if pieces.rest else pieces.pod
+    left = parts.flat
+    pod = {**parts.pod, "containers": parts.extra} if parts.extra else parts.pod
     extra = pod_content(pod) if pod else {}
-    if pieces.over:
-        extra["mainContainer"] = pieces.over
+    if parts.extra_main:
+        extra["mainContainer"] = parts.extra_main
     if extra:
         left["extraPodSpec"] = extra
-    if pieces.metadata and (labelled := {name: pieces.metadata[name] for name in ("annotations", "labels") if pieces.metadata.get(name)}):
+    if parts.metadata and (labelled := {name: parts.metadata[name] for name in ("annotations", "labels") if parts.metadata.get(name)}):
         left["extraPodMetadata"] = labelled
     return left

@@ -10,7 +10,7 @@ from ..lens.structs import object_items, object_member
 from . import origins
 from .compose import PROBES, compose_known, overlay
 from .content import MAIN, SIDECAR, container_names, find_container, find_index
-from .decompose import plain_container, put_together, take_apart, take_sidecar
+from .decompose import is_plain_container, join_parts, move_sidecar, split_template
 from .mounts import cache_of, is_compilation_cache
 from .recall import recall
 from .residue import residue
@@ -38,7 +38,7 @@ class PodTemplate(Lens):
     )
     right: tuple[str, ...] = ("podTemplate", "compilationCache", "frontendSidecar")
 
-    def forward(self, left: Fields, right: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def forward(self, left: Fields, right: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Compose the template, then restore v1beta1's other values."""
         if not context.pods:
             return
@@ -48,31 +48,31 @@ class PodTemplate(Lens):
             right["frontendSidecar"] = SIDECAR
         pod, over = overlay(left)
         mains = False
-        if kept.get("podTemplate") is not None or kept.get("frontendSidecar") is not None:
-            mains = _recalled(left, right, kept, pod, over, context.line)
+        if remainder.get("podTemplate") is not None or remainder.get("frontendSidecar") is not None:
+            mains = _recalled(left, right, remainder, pod, over, context.line)
         elif (template := compose_known(left, pod, over, context.line, forced=False, mains=False)) is not None:
             right["podTemplate"] = template
         if context.saving:
-            origins.collect(left, pod, over, kept, save, context, mains=mains, sidecar=_generated(right))
+            origins.collect(left, pod, over, remainder, save, context, mains=mains, sidecar=_generated(right))
 
-    def backward(self, right: Fields, left: Fields, kept: Fields, save: Fields, context: Context) -> None:
+    def backward(self, right: Fields, left: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Decompose the template, restore v1alpha1's other values, and save what the flat fields lack."""
         saved = context.line >= Line.V1_3  # flat forms of v1alpha1 alone: as the Go operator does, where the remainder has them
-        pieces = take_apart(right, secrets=bool(kept.get("envFromSecret")) or not saved)
+        parts = split_template(right, secrets=bool(remainder.get("envFromSecret")) or not saved)
         if right.get("frontendSidecar") == SIDECAR:
-            sidecar = object_member(kept, "frontendSidecar")
-            if find_container(object_items(object_member(kept, "extraPodSpec"), "containers"), SIDECAR) is None:
-                if "frontendSidecar" in kept or (not saved and plain_container(find_container(pieces.rest, SIDECAR))):
-                    take_sidecar(pieces, sidecar)
+            sidecar = object_member(remainder, "frontendSidecar")
+            if find_container(object_items(object_member(remainder, "extraPodSpec"), "containers"), SIDECAR) is None:
+                if "frontendSidecar" in remainder or (not saved and is_plain_container(find_container(parts.extra, SIDECAR))):
+                    move_sidecar(parts, sidecar)
             elif (
-                "frontendSidecar" in kept and find_container(pieces.rest, SIDECAR) is not None
+                "frontendSidecar" in remainder and find_container(parts.extra, SIDECAR) is not None
             ):  # a container of that name beside the flat sidecar hid it
-                pieces.flat["frontendSidecar"] = sidecar
-        if kept:
-            origins.restore(pieces, kept, context.line)
-        flat = put_together(pieces)
-        if kept:
-            origins.restore_empty(flat, kept)
+                parts.flat["frontendSidecar"] = sidecar
+        if remainder:
+            origins.restore(parts, remainder, context.line)
+        flat = join_parts(parts)
+        if remainder:
+            origins.restore_empty(flat, remainder)
         left.update(flat)
         if not context.saving:
             return
@@ -81,7 +81,7 @@ class PodTemplate(Lens):
             reference = None
         if reference is not None:
             save["frontendSidecar"] = reference
-        if pieces.present and (template := residue(right, flat, pieces, reference, context)) is not None:
+        if parts.present and (template := residue(right, flat, parts, reference, context)) is not None:
             save["podTemplate"] = template
 
     def to_left(self, path: Path, right: Fields, left: Fields) -> Path | None:
@@ -154,17 +154,17 @@ def _generated(right: Fields) -> Fields | None:
     return find_container(object_items(object_member(object_member(right, "podTemplate"), "spec"), "containers"), SIDECAR)
 
 
-def _recalled(left: Fields, right: Fields, kept: Fields, pod: Fields, over: Fields, line: Line) -> bool:
+def _recalled(left: Fields, right: Fields, remainder: Fields, pod: Fields, over: Fields, line: Line) -> bool:
     """Compose with saved values; also returns whether further containers are named main."""
-    known = type(kept.get("podTemplate")) is dict
-    remembered = object_member(kept, "podTemplate")
+    known = type(remainder.get("podTemplate")) is dict
+    remembered = object_member(remainder, "podTemplate")
     mains = known and container_names(object_items(object_member(remembered, "spec"), "containers")).count(MAIN) > 1
     template = compose_known(left, pod, over, line, forced=known, mains=mains)
     if known and template is not None:
         template = recall(template, remembered, left, line)
     if template is not None:
         right["podTemplate"] = template
-    if type(reference := kept.get("frontendSidecar")) is str and "frontendSidecar" not in right:
+    if type(reference := remainder.get("frontendSidecar")) is str and "frontendSidecar" not in right:
         _recall_reference(right, template, remembered, reference)
     return mains
 
@@ -176,10 +176,10 @@ def _recall_reference(right: Fields, template: Fields | None, remembered: Fields
         right["frontendSidecar"] = reference
 
 
-def _amounts_right(rest: Path, flat: Fields) -> Path:
-    if len(rest) < 2 or rest[0] == "claims":
-        return rest
-    part, name, below = rest[0], rest[1], rest[2:]
+def _amounts_right(path: Path, flat: Fields) -> Path:
+    if len(path) < 2 or path[0] == "claims":
+        return path
+    part, name, below = path[0], path[1], path[2:]
     if name == "custom":
         return (part, *below[:1])
     kind = object_member(flat, str(part)).get("gpuType")
@@ -187,34 +187,34 @@ def _amounts_right(rest: Path, flat: Fields) -> Path:
     return (part, Key(native))
 
 
-def _mount_right(rest: Path, left: Fields) -> Path:
+def _mount_right(path: Path, left: Fields) -> Path:
     entries = left.get("volumeMounts")  # not searched: an update may have a finding for each entry
-    if type(entries) is not list or not rest or type(rest[0]) is not int or not -1 < rest[0] < len(entries):
+    if type(entries) is not list or not path or type(path[0]) is not int or not -1 < path[0] < len(entries):
         return (*_MAIN, "volumeMounts")
-    entry = entries[rest[0]]
+    entry = entries[path[0]]
     if type(entry) is not dict:
         return (*_MAIN, "volumeMounts")
-    member = {"name": "name", "mountPoint": "mountPath"}.get(str(rest[1]) if len(rest) > 1 else "")
+    member = {"name": "name", "mountPoint": "mountPath"}.get(str(path[1]) if len(path) > 1 else "")
     if is_compilation_cache(entry):
         named = {"name": "pvcName", "mountPath": "mountPath"}.get(member or "")
         return ("compilationCache", named) if named else ("compilationCache",)
-    index = rest[0] - 1 if type(entries[0]) is dict and is_compilation_cache(entries[0]) else rest[0]  # the cache is no mount
+    index = path[0] - 1 if type(entries[0]) is dict and is_compilation_cache(entries[0]) else path[0]  # the cache is no mount
     return (*_MAIN, "volumeMounts", index, *((member,) if member else ()))
 
 
-def _sidecar_right(rest: Path) -> Path:
-    if not rest:
+def _sidecar_right(path: Path) -> Path:
+    if not path:
         return ("frontendSidecar",)
-    if rest[0] == "envFromSecret":
+    if path[0] == "envFromSecret":
         return (*_SIDECAR, "envFrom", 0, "secretRef", "name")
-    return (*_SIDECAR, "env" if rest[0] == "envs" else rest[0], *rest[1:])
+    return (*_SIDECAR, "env" if path[0] == "envs" else path[0], *path[1:])
 
 
-def _extra_right(rest: Path, left: Fields) -> Path:
-    if rest[:1] == ("mainContainer",):
-        return (*_MAIN, *rest[1:])
-    if rest[:1] == ("containers",) and len(rest) > 1 and type(rest[1]) is int:
+def _extra_right(path: Path, left: Fields) -> Path:
+    if path[:1] == ("mainContainer",):
+        return (*_MAIN, *path[1:])
+    if path[:1] == ("containers",) and len(path) > 1 and type(path[1]) is int:
         containers = object_items(object_member(left, "extraPodSpec"), "containers")
-        if 0 <= rest[1] < len(containers):
-            return (*_CONTAINERS, Key(str(containers[rest[1]].get("name"))), *rest[2:])
-    return ("podTemplate", "spec", *rest)
+        if 0 <= path[1] < len(containers):
+            return (*_CONTAINERS, Key(str(containers[path[1]].get("name"))), *path[2:])
+    return ("podTemplate", "spec", *path)

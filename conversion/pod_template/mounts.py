@@ -7,15 +7,15 @@ from .content import text
 
 FLAG: Final = "useAsCompilationCache"
 _PLAIN: Final = frozenset({"name", "mountPoint"})
-Place: TypeAlias = tuple[str, str]
+MountKey: TypeAlias = tuple[str, str]
 
 
-def flat_place(entry: Fields) -> Place:
+def flat_key(entry: Fields) -> MountKey:
     """Volume and path of a flat entry."""
     return text(entry.get("name")), text(entry.get("mountPoint"))
 
 
-def mount_key(mount: Fields) -> Place:
+def mount_key(mount: Fields) -> MountKey:
     """Volume and path of a native mount."""
     return text(mount.get("name")), text(mount.get("mountPath"))
 
@@ -23,23 +23,23 @@ def mount_key(mount: Fields) -> Place:
 class Counterparts:
     """Finds a mount's counterpart: the one of the same place, else the only one of the same volume."""
 
-    __slots__ = ("_places", "_volumes")
+    __slots__ = ("_by_key", "_volumes")
 
     def __init__(self, mounts: list[Fields]) -> None:
         """Index the mounts once, for linear cost."""
-        self._places: dict[Place, Fields] = {}
+        self._by_key: dict[MountKey, Fields] = {}
         self._volumes: dict[str | None, list[Fields]] = {}
         for mount in mounts:
-            self._places.setdefault(mount_key(mount), mount)
+            self._by_key.setdefault(mount_key(mount), mount)
             self._volumes.setdefault(_volume(mount), []).append(mount)
 
-    def __contains__(self, where: Place | None) -> bool:
+    def __contains__(self, key: MountKey | None) -> bool:
         """Whether there is a mount at the place."""
-        return where in self._places
+        return key in self._by_key
 
     def of(self, mount: Fields) -> Fields | None:
         """The counterpart of a mount."""
-        counterpart = self._places.get(mount_key(mount))
+        counterpart = self._by_key.get(mount_key(mount))
         if counterpart is not None:
             return counterpart
         alike = self._volumes.get(_volume(mount), [])
@@ -50,7 +50,7 @@ def _volume(mount: Fields) -> str | None:
     return None if (name := mount.get("name")) is None else text(name)
 
 
-def cache_place(cache: Fields | None) -> Place | None:
+def cache_key(cache: Fields | None) -> MountKey | None:
     """Volume and path of a compilation cache."""
     return None if cache is None else (text(cache.get("pvcName")), text(cache.get("mountPath")))
 
@@ -61,7 +61,7 @@ def is_cache_of(flat: list[Fields], live: Fields | None) -> bool:
     The Go operator writes empty names and paths for absent ones, so that these are the same place; an empty one isn't left out by it.
     """
     saved = cache_of(flat)
-    return cache_place(saved) == cache_place(live) and (live is None or all(live.get(name) is not None for name in saved or ()))
+    return cache_key(saved) == cache_key(live) and (live is None or all(live.get(name) is not None for name in saved or ()))
 
 
 def is_compilation_cache(entry: Fields) -> bool:
@@ -123,13 +123,13 @@ def cache_of(entries: list[Fields]) -> Fields | None:
 def flat_list(cache: Fields | None, mounts: list[Fields]) -> list[Fields]:
     """The flat list of a cache and main's mounts: the cache first, no place twice."""
     out: list[Fields] = []
-    seen: set[Place] = set()
+    seen: set[MountKey] = set()
     if cache is not None:
         out.append({**_renamed(cache, "pvcName", "mountPath", to=("name", "mountPoint")), FLAG: True})
-        seen.add(flat_place(out[0]))
+        seen.add(flat_key(out[0]))
     for mount in mounts:
-        if (where := mount_key(mount)) not in seen:
-            seen.add(where)
+        if (key := mount_key(mount)) not in seen:
+            seen.add(key)
             out.append(flat_mount(mount))
     return out
 
@@ -140,7 +140,7 @@ def reproducible(entries: list[Fields]) -> bool:
         return True
     if any(is_compilation_cache(entry) for entry in entries[1:]):
         return False
-    return len({flat_place(entry) for entry in entries}) == len(entries)
+    return len({flat_key(entry) for entry in entries}) == len(entries)
 
 
 def read_flags(entries: list[Fields]) -> bool:
@@ -163,7 +163,7 @@ def restore_flat_list(
         if [mount_key(mount) for mount in mounts] != [mount_key(mount) for mount in over]:
             return entries[:1] if cache is not None else []
         return flat if same_cache else _reflagged(flat, entries if cache is not None else [])
-    if cache is not None and mounts is not None and flat == flat_list(None, mounts) and flat_place(entries[0]) not in map(flat_place, flat):
+    if cache is not None and mounts is not None and flat == flat_list(None, mounts) and flat_key(entries[0]) not in map(flat_key, flat):
         return [*flat, entries[0]]  # an added cache comes last
     if same_cache and mounts is None and all(is_compilation_cache(entry) for entry in flat):
         return flat
@@ -172,7 +172,7 @@ def restore_flat_list(
     if cache is None or not is_cache_of(flat, cache):
         return None
     # it also makes mounts of caches without a path
-    theirs = [mount_key(mount) for mount in mounts or ()] == [flat_place(entry) for entry in flat]
+    theirs = [mount_key(mount) for mount in mounts or ()] == [flat_key(entry) for entry in flat]
     return _flags_added(entries, flat if theirs else [entry for entry in flat if entry.get("mountPoint")])
 
 
@@ -184,12 +184,12 @@ def split_mounts(
     The Go operator mounts caches, too. `alone`: line 1.2 may have written them, which leaves out the flat ones. Costs a look-up a mount.
     """
     flat_entries = read[:1] if cache is not None else []
-    where = [_written(mount) for mount in mounts]
+    written = [_written(mount) for mount in mounts]
     entries = flat if is_cache_of(flat, cache) else _reflagged(flat, flat_entries)
     for made in (join_mounts(over, entries), [*over, *map(native_mount, entries)], over if alone else []):
-        if made and where == [_written(mount) for mount in made]:
+        if made and written == [_written(mount) for mount in made]:
             return entries, mounts[: len(over)]
-    known = {flat_place(entry): entry for entry in flat if not is_compilation_cache(entry)}
+    known = {flat_key(entry): entry for entry in flat if not is_compilation_cache(entry)}
     cut = len(mounts)
     while cut and mount_key(mounts[cut - 1]) in known:
         cut -= 1
@@ -215,7 +215,7 @@ def _reflagged(flat: list[Fields], live: list[Fields]) -> list[Fields]:
     out = [entry for entry in flat if not is_compilation_cache(entry)]
     for cache in live[:1]:
         for index, entry in enumerate(out):
-            if flat_place(entry) == flat_place(cache):
+            if flat_key(entry) == flat_key(cache):
                 # the place is the live cache's; other members are the entry's
                 out[index] = {**{name: value for name, value in entry.items() if name not in _PLAIN}, **cache}
                 return out
@@ -225,5 +225,5 @@ def _reflagged(flat: list[Fields], live: list[Fields]) -> list[Fields]:
 
 def _flags_added(entries: list[Fields], flat: list[Fields]) -> list[Fields]:
     """The live entries, flagged if the saved list flags the same place."""
-    flags = {flat_place(entry) for entry in flat if is_compilation_cache(entry)}
-    return [{**entry, FLAG: True} if flat_place(entry) in flags else entry for entry in entries]
+    flags = {flat_key(entry) for entry in flat if is_compilation_cache(entry)}
+    return [{**entry, FLAG: True} if flat_key(entry) in flags else entry for entry in entries]

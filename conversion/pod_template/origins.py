@@ -14,7 +14,7 @@ from ..lens.structs import object_items, object_member
 from . import mounts, resources
 from .compose import PROBES, effective_env, effective_resources
 from .content import MAIN, SIDECAR, container_names, content, merge_env, merge_override, pod_content, read_plain_secret, text
-from .decompose import Pieces, plain_container, plain_sidecar
+from .decompose import TemplateParts, is_plain_container, is_plain_sidecar
 
 # In the remainder of a component: main's mounts are those of both halves, and not the overlay's alone, as on line 1.2.
 JOINED: Final = "mountsJoined"
@@ -26,7 +26,7 @@ _SWITCHES: Final = ("scalingAdapter", "gpuMemoryService", "failover", "checkpoin
 
 
 def collect(
-    left: Fields, pod: Fields, over: Fields, kept: Fields, save: Fields, context: Context, *, mains: bool, sidecar: Fields | None
+    left: Fields, pod: Fields, over: Fields, remainder: Fields, save: Fields, context: Context, *, mains: bool, sidecar: Fields | None
 ) -> None:
     """Save what the template lacks.
 
@@ -34,7 +34,7 @@ def collect(
     `mains`: the template keeps further containers named main; `sidecar`: the container of the generated sidecar.
     """
     since = context.line >= Line.V1_3
-    before, quiet = len(save), context.travelled and not context.both and not since
+    before, quiet = len(save), context.has_remainder and not context.both and not since
     if type(secret := left.get("envFromSecret")) is str and not (quiet and secret and "envFrom" not in over):
         save["envFromSecret"] = secret
     if type(flat := left.get("resources")) is dict and not resources.reproducible(flat):
@@ -46,13 +46,13 @@ def collect(
         save["extraPodMetadata"] = metadata
     if type(flat := left.get("frontendSidecar")) is dict:
         hidden = "containers" in pod and SIDECAR in container_names(object_items(pod, "containers"))
-        if hidden or not (quiet and plain_sidecar(flat) and plain_container(sidecar)):
+        if hidden or not (quiet and is_plain_sidecar(flat) and is_plain_container(sidecar)):
             save["frontendSidecar"] = flat
     extra = left.get("extraPodSpec")
     if type(extra) is dict:
         if not pod and not over:
             save["extraPodSpec"] = extra
-        eager = not context.travelled or len(save) > before or _says_more(left, native=has_switch(kept, context))
+        eager = not context.has_remainder or len(save) > before or _says_more(left, native=has_switch(remainder, context))
         _collect_overlay(left, pod, over, save, eager=eager, mains=mains, sidecar=sidecar, whole=since)
         if since and object_items(over, "volumeMounts") and left.get("volumeMounts"):
             save[JOINED] = True
@@ -74,7 +74,7 @@ def _collect_overlay(
     hidden = sidecars > 0 and left.get("frontendSidecar") is not None
     if hidden and whole:
         save["extraPodSpec"] = left["extraPodSpec"]  # for the Go operator's rule, which reads v1alpha1 from the annotation
-    elif (MAIN in container_names(containers) and not mains) or hidden or (not whole and sidecars == 1 and plain_container(sidecar)):
+    elif (MAIN in container_names(containers) and not mains) or hidden or (not whole and sidecars == 1 and is_plain_container(sidecar)):
         # names with a meaning in the template; the Go operator doesn't read this member
         save["extraPodSpec"] = {**save.get("extraPodSpec", {}), "containers": containers}
 
@@ -101,53 +101,53 @@ def _says_more(left: Fields, *, native: bool) -> bool:
 def _collect_halves(left: Fields, name: object, overlay: Fields, save: Fields) -> None:
     """Save both halves of every group with content."""
     over: Fields = {"name": name} if name else {}
-    kept = bool(over)
+    remainder = bool(over)
     for flat, native in _GROUPS:
         mine = left.get(flat)
         if not (mine or (mine is not None and flat in ("envFromSecret", "resources")) or native in overlay):
             continue
-        kept = True
+        remainder = True
         if mine is not None:
             save[flat] = mine
         if native in overlay:
             over[native] = overlay[native]
     for probe in PROBES:
         if left.get(probe) is not None or probe in overlay:
-            kept = True
+            remainder = True
             if left.get(probe) is not None:
                 save[probe] = left[probe]
             if probe in overlay:
                 over[probe] = overlay[probe]
-    if kept:
+    if remainder:
         save["extraPodSpec"] = {**save.get("extraPodSpec", {}), "mainContainer": over}
 
 
-def restore(pieces: Pieces, kept: Fields, line: Line) -> None:
+def restore(parts: TemplateParts, remainder: Fields, line: Line) -> None:
     """Restore the flat fields as written, group by group."""
-    extra = object_member(kept, "extraPodSpec")
+    extra = object_member(remainder, "extraPodSpec")
     over = object_member(extra, "mainContainer")
     overlay = content(over) if over else {}
-    _restore_mounts(pieces, kept, overlay, line)
-    if pieces.main is None and (pieces.rest or not pieces.present):
+    _restore_mounts(parts, remainder, overlay, line)
+    if parts.main is None and (parts.extra or not parts.present):
         return
-    main = pieces.main or {}  # without any container, an empty main equals an absent one
+    main = parts.main or {}  # without any container, an empty main equals an absent one
     if "containers" in extra and (containers := object_items(extra, "containers")):
-        _restore_containers(pieces, containers)
-    _restore_env(pieces, main, kept, overlay)
-    _restore_sources(pieces, main, kept, overlay)
-    _restore_resources(pieces, main, kept, overlay)
-    if not (_PROBES.isdisjoint(kept) and _PROBES.isdisjoint(overlay)):
-        _restore_probes(pieces, main, kept, overlay)
+        _restore_containers(parts, containers)
+    _restore_env(parts, main, remainder, overlay)
+    _restore_sources(parts, main, remainder, overlay)
+    _restore_resources(parts, main, remainder, overlay)
+    if not (_PROBES.isdisjoint(remainder) and _PROBES.isdisjoint(overlay)):
+        _restore_probes(parts, main, remainder, overlay)
     if over.get("name"):
-        pieces.over["name"] = over["name"]
-    metadata = kept.get("extraPodMetadata")
-    if type(metadata) is dict and not any(pieces.metadata.get(name) for name in ("annotations", "labels")):
-        pieces.flat["extraPodMetadata"] = metadata
+        parts.extra_main["name"] = over["name"]
+    metadata = remainder.get("extraPodMetadata")
+    if type(metadata) is dict and not any(parts.metadata.get(name) for name in ("annotations", "labels")):
+        parts.flat["extraPodMetadata"] = metadata
 
 
-def restore_empty(left: Fields, kept: Fields) -> None:
+def restore_empty(left: Fields, remainder: Fields) -> None:
     """Restore an empty `extraPodSpec`, if there is none, or the empty members beside a main container that is the saved one."""
-    extra = kept.get("extraPodSpec")
+    extra = remainder.get("extraPodSpec")
     if type(extra) is not dict or pod_content(extra):
         return
     main = object_member(extra, "mainContainer")
@@ -163,77 +163,77 @@ def _set(struct: Fields, name: str, value: object) -> None:
         struct.pop(name, None)
 
 
-def _restore_env(pieces: Pieces, main: Fields, kept: Fields, overlay: Fields) -> None:
-    envs, env = kept.get("envs"), overlay.get("env")
+def _restore_env(parts: TemplateParts, main: Fields, remainder: Fields, overlay: Fields) -> None:
+    envs, env = remainder.get("envs"), overlay.get("env")
     if envs is None and env is None:
         return
-    if (effective_env(kept, overlay) or []) != (main.get("env") or []):
+    if (effective_env(remainder, overlay) or []) != (main.get("env") or []):
         envs, env = _env_halves(main.get("env"), object_items(overlay, "env"))
-    _set(pieces.flat, "envs", envs)
-    _set(pieces.over, "env", env)
+    _set(parts.flat, "envs", envs)
+    _set(parts.extra_main, "env", env)
 
 
-def _restore_sources(pieces: Pieces, main: Fields, kept: Fields, overlay: Fields) -> None:
+def _restore_sources(parts: TemplateParts, main: Fields, remainder: Fields, overlay: Fields) -> None:
     """Restore a secret's name or a list of sources in its original place; the list hides the name."""
-    secret = kept.get("envFromSecret")
+    secret = remainder.get("envFromSecret")
     if "envFrom" in overlay and object_items(overlay, "envFrom") and object_items(main, "envFrom"):
-        pieces.over["envFrom"] = main["envFrom"]
-        _set(pieces.flat, "envFromSecret", secret)
-    elif secret == "" and "envFromSecret" not in pieces.flat:
-        pieces.flat["envFromSecret"] = secret
+        parts.extra_main["envFrom"] = main["envFrom"]
+        _set(parts.flat, "envFromSecret", secret)
+    elif secret == "" and "envFromSecret" not in parts.flat:
+        parts.flat["envFromSecret"] = secret
 
 
-def _restore_resources(pieces: Pieces, main: Fields, kept: Fields, overlay: Fields) -> None:
-    flat, over = kept.get("resources"), overlay.get("resources")
-    if pieces.main is None or (flat is None and over is None) or (flat == pieces.flat.get("resources") and over is None):
+def _restore_resources(parts: TemplateParts, main: Fields, remainder: Fields, overlay: Fields) -> None:
+    flat, over = remainder.get("resources"), overlay.get("resources")
+    if parts.main is None or (flat is None and over is None) or (flat == parts.flat.get("resources") and over is None):
         return  # even empty resources need a main; usually the read value is the saved one
-    live, mine, theirs = object_member(main, "resources"), object_member(kept, "resources"), object_member(overlay, "resources")
+    live, mine, theirs = object_member(main, "resources"), object_member(remainder, "resources"), object_member(overlay, "resources")
     if effective_resources(mine, theirs) != live:
         mine, theirs = _resource_halves(live, mine, theirs)
         if effective_resources(mine, theirs) != live:
             return
         flat, over = mine or None, theirs or None
-    _set(pieces.flat, "resources", flat)
-    _set(pieces.over, "resources", over)
+    _set(parts.flat, "resources", flat)
+    _set(parts.extra_main, "resources", over)
 
 
-def _restore_probes(pieces: Pieces, main: Fields, kept: Fields, overlay: Fields) -> None:
+def _restore_probes(parts: TemplateParts, main: Fields, remainder: Fields, overlay: Fields) -> None:
     for probe in PROBES:
-        flat, over, live = kept.get(probe), overlay.get(probe), main.get(probe)
+        flat, over, live = remainder.get(probe), overlay.get(probe), main.get(probe)
         if flat is None and over is None:
             continue
         if merge_override(flat, over) != live:
             flat, over = (None, live) if flat is None else _probe_halves(live, over)
             if merge_override(flat, over) != live:
                 continue
-        _set(pieces.flat, probe, flat)
-        _set(pieces.over, probe, over)
+        _set(parts.flat, probe, flat)
+        _set(parts.extra_main, probe, over)
 
 
-def _restore_mounts(pieces: Pieces, kept: Fields, overlay: Fields, line: Line) -> None:
-    flat, over = object_items(kept, "volumeMounts"), object_items(overlay, "volumeMounts") if "volumeMounts" in overlay else []
-    if not over and (not flat or flat == pieces.flat.get("volumeMounts")):
+def _restore_mounts(parts: TemplateParts, remainder: Fields, overlay: Fields, line: Line) -> None:
+    flat, over = object_items(remainder, "volumeMounts"), object_items(overlay, "volumeMounts") if "volumeMounts" in overlay else []
+    if not over and (not flat or flat == parts.flat.get("volumeMounts")):
         return  # the read value is the saved one
-    if pieces.main is None and pieces.present and not mounts.reproducible(flat):
+    if parts.main is None and parts.present and not mounts.reproducible(flat):
         return  # several caches would add a main with mounts to a template without one
-    live = object_items(pieces.main, "volumeMounts") if pieces.main is not None else None
-    read = object_items(pieces.flat, "volumeMounts")
+    live = object_items(parts.main, "volumeMounts") if parts.main is not None else None
+    read = object_items(parts.flat, "volumeMounts")
     if over and live and line >= Line.V1_3:
-        entries, above = mounts.split_mounts(read, flat, over, pieces.cache, live, alone=kept.get(JOINED) is not True)
-        _set(pieces.over, "volumeMounts", above or None)
-    elif (restored := mounts.restore_flat_list(read, flat, over, pieces.cache, live)) is not None:
+        entries, above = mounts.split_mounts(read, flat, over, parts.cache, live, alone=remainder.get(JOINED) is not True)
+        _set(parts.extra_main, "volumeMounts", above or None)
+    elif (restored := mounts.restore_flat_list(read, flat, over, parts.cache, live)) is not None:
         entries = restored
         if over and live:
-            pieces.over["volumeMounts"] = live
+            parts.extra_main["volumeMounts"] = live
     else:
         return
-    _set(pieces.flat, "volumeMounts", entries or None)
+    _set(parts.flat, "volumeMounts", entries or None)
 
 
-def _restore_containers(pieces: Pieces, containers: list[Fields]) -> None:
+def _restore_containers(parts: TemplateParts, containers: list[Fields]) -> None:
     """Restore containers whose names have a meaning in the template, if the others are unchanged."""
-    if [other for other in containers if other.get("name") != MAIN] == pieces.rest:
-        pieces.rest = containers
+    if [other for other in containers if other.get("name") != MAIN] == parts.extra:
+        parts.extra = containers
 
 
 def _env_halves(live: Any, over: list[Fields]) -> tuple[Any, Any]:

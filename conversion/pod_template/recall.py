@@ -21,11 +21,11 @@ from .content import (
 )
 from .mounts import (
     Counterparts,
-    Place,
+    MountKey,
+    cache_key,
     cache_of,
-    cache_place,
+    flat_key,
     flat_list,
-    flat_place,
     is_compilation_cache,
     join_mounts,
     mount_key,
@@ -33,13 +33,13 @@ from .mounts import (
 )
 
 
-def recall(template: Fields, kept: Fields, left: Fields, line: Line) -> Fields | None:
+def recall(template: Fields, remainder: Fields, left: Fields, line: Line) -> Fields | None:
     """The template with saved values; None if both are empty."""
-    remembered = object_items(object_member(kept, "spec"), "containers")
+    remembered = object_items(object_member(remainder, "spec"), "containers")
     containers = object_items(object_member(template, "spec"), "containers")
-    metadata = {**metadata_content(object_member(kept, "metadata")), **object_member(template, "metadata")}
+    metadata = {**metadata_content(object_member(remainder, "metadata")), **object_member(template, "metadata")}
     # without its main it would be empty, and no flat field needed a template
-    alone = len(containers) == 1 and len(template["spec"]) == 1 and not metadata and not _zero(kept)
+    alone = len(containers) == 1 and len(template["spec"]) == 1 and not metadata and not _zero(remainder)
     if not (alone and _asks(left)):
         containers = _without_main(containers, remembered, left, line)
     # a container of that name in the overlay is live
@@ -56,13 +56,13 @@ def recall(template: Fields, kept: Fields, left: Fields, line: Line) -> Fields |
     spec = {name: value for name, value in template["spec"].items() if name != "containers"}
     if containers:
         spec["containers"] = containers
-    if not (spec or metadata or _zero(kept)):
+    if not (spec or metadata or _zero(remainder)):
         return None
     return {**({"metadata": metadata} if metadata else {}), **({"spec": spec} if spec else {})}
 
 
-def _zero(kept: Fields) -> bool:
-    return not pod_content(object_member(kept, "spec")) and not any(object_member(kept, "metadata").values())
+def _zero(remainder: Fields) -> bool:
+    return not pod_content(object_member(remainder, "spec")) and not any(object_member(remainder, "metadata").values())
 
 
 def _without_main(containers: list[Fields], remembered: list[Fields], left: Fields, line: Line) -> list[Fields]:
@@ -95,16 +95,16 @@ def _means_main(left: Fields) -> bool:
 
 def _sidecar(container: Fields, remembered: list[Fields], sidecar: Fields) -> Fields:
     """The generated sidecar with the members that v1alpha1 lacks."""
-    kept = find_container(remembered, SIDECAR)
-    if kept is None:
+    saved = find_container(remembered, SIDECAR)
+    if saved is None:
         return container
-    members = content(kept)
+    members = content(saved)
     extra = {name: value for name, value in members.items() if name not in ("image", "args", "env")}
     mine, theirs = object_items(container, "envFrom"), object_items(extra, "envFrom")
     if theirs and sidecar.get("envFromSecret") and not (len(theirs) == 1 and read_plain_secret(mine) == _secret(theirs[0])):
         del extra["envFrom"]
     out: Fields = merge_override(container, extra)
-    return {**{name: value for name, value in kept.items() if name not in members}, **out}
+    return {**{name: value for name, value in saved.items() if name not in members}, **out}
 
 
 def _secret(source: Fields) -> object:
@@ -135,19 +135,19 @@ def _ordered(containers: list[Fields], remembered: list[Fields], *, flat_sidecar
 
 def _mounted(main: Fields, remembered: list[Fields], left: Fields, line: Line) -> Fields:
     """Main with v1beta1's mounts if v1alpha1's match, else with the options of mounts that still exist."""
-    kept = find_container(remembered, MAIN)
+    saved = find_container(remembered, MAIN)
     entries = object_items(left, "volumeMounts")
     over = object_items(object_member(object_member(left, "extraPodSpec"), "mainContainer"), "volumeMounts")
     live = join_mounts(over, entries, cached=True) if over else native_mounts(entries, cached=True)
-    theirs = object_items(kept or {}, "volumeMounts")
-    if kept is None or not live or (over and line < Line.V1_3):
+    theirs = object_items(saved or {}, "volumeMounts")
+    if saved is None or not live or (over and line < Line.V1_3):
         return main
     cache = cache_of(entries)
     if not over and flat_list(cache, theirs) == flat_list(cache, live):
         chosen = theirs
     else:
-        flat, known = {flat_place(entry) for entry in entries}.difference(map(mount_key, over)), Counterparts(theirs)
-        unlisted = None if not cache or cache_place(cache) in known or cache_place(cache) not in flat else cache_place(cache)
+        flat, known = {flat_key(entry) for entry in entries}.difference(map(mount_key, over)), Counterparts(theirs)
+        unlisted = None if not cache or cache_key(cache) in known or cache_key(cache) not in flat else cache_key(cache)
         chosen = [_optioned(mount, known, flat) for mount in live if mount_key(mount) != unlisted]
     return _with_mounts(main, chosen)
 
@@ -161,7 +161,7 @@ def _with_mounts(main: Fields, mounts: list[Fields]) -> Fields:
     return out
 
 
-def _optioned(mount: Fields, theirs: Counterparts, flat: set[Place]) -> Fields:
+def _optioned(mount: Fields, theirs: Counterparts, flat: set[MountKey]) -> Fields:
     if mount_key(mount) not in flat:
         return mount
     counterpart = theirs.of(mount)

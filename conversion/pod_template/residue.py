@@ -7,22 +7,22 @@ from ..lens.protocol import Context, Fields
 from ..lens.structs import object_items, object_member
 from .compose import compose
 from .content import MAIN, container_names, content, find_container, metadata_content, pod_content
-from .decompose import Pieces, main_content
+from .decompose import TemplateParts, main_content
 from .mounts import Counterparts, is_compilation_cache, mount_key, native_mount
 
 _PLACED: Final = frozenset({"name", "mountPath"})
 
 
-def residue(right: Fields, left: Fields, pieces: Pieces, reference: object, context: Context) -> Fields | None:
+def residue(right: Fields, left: Fields, parts: TemplateParts, reference: object, context: Context) -> Fields | None:
     """The sparse template to save, or None; `reference` is the frontend sidecar's name if that is saved too."""
-    if reference is None and _told(right, left, pieces):
+    if reference is None and _is_in_flat_fields(right, left, parts):
         return None
     rebuilt = compose(left, context.line)
     made = [] if rebuilt is None else object_items(object_member(rebuilt, "spec"), "containers")
-    template = _lacking(right, pieces, reference, made, rebuilt=rebuilt is not None)
-    if context.line < Line.V1_3 or context.travelled or pieces.cache is None or not made or _lists_main(template):
+    template = _make_sparse_template(right, parts, reference, made, rebuilt=rebuilt is not None)
+    if context.line < Line.V1_3 or context.has_remainder or parts.cache is None or not made or _lists_main(template):
         return template
-    return _lacking(right, pieces, reference, [_with_caches(container, left) for container in made], rebuilt=True)
+    return _make_sparse_template(right, parts, reference, [_with_caches(container, left) for container in made], rebuilt=True)
 
 
 def _lists_main(template: Fields | None) -> bool:
@@ -37,12 +37,12 @@ def _with_caches(container: Fields, left: Fields) -> Fields:
     return {**container, "volumeMounts": mounts} if container.get("name") == MAIN else container
 
 
-def _lacking(right: Fields, pieces: Pieces, reference: object, made: list[Fields], *, rebuilt: bool) -> Fields | None:
+def _make_sparse_template(right: Fields, parts: TemplateParts, reference: object, made: list[Fields], *, rebuilt: bool) -> Fields | None:
     """The sparse template beside the containers that the flat fields make."""
     live = _comparable(object_items(object_member(object_member(right, "podTemplate"), "spec"), "containers"))
-    metadata = metadata_content(pieces.metadata)
-    absent = rebuilt and pieces.main is None
-    empty = not rebuilt and not live and not pod_content(pieces.pod) and not pieces.metadata
+    metadata = metadata_content(parts.metadata)
+    absent = rebuilt and parts.main is None
+    empty = not rebuilt and not live and not pod_content(parts.pod) and not parts.metadata
     named_too = reference is not None and find_container(live, str(reference)) is not None
     if not (metadata or absent or empty or named_too or live != made):
         return None
@@ -57,16 +57,16 @@ def _lacking(right: Fields, pieces: Pieces, reference: object, made: list[Fields
     return template
 
 
-def _told(right: Fields, left: Fields, pieces: Pieces) -> bool:
+def _is_in_flat_fields(right: Fields, left: Fields, parts: TemplateParts) -> bool:
     """Whether the flat fields obviously contain the whole template: a cheap, incomplete check."""
     containers = object_member(right["podTemplate"], "spec").get("containers")
-    if not pieces.main or pieces.cache is not None or "frontendSidecar" in left or not pieces.metadata.keys() <= {"labels", "annotations"}:
+    if not parts.main or parts.cache is not None or "frontendSidecar" in left or not parts.metadata.keys() <= {"labels", "annotations"}:
         return False
     if type(containers) is not list or type(containers[0]) is not dict or containers[0].get("name") != MAIN:
         return False
-    if find_container(pieces.rest, MAIN) is not None:
+    if find_container(parts.extra, MAIN) is not None:
         return False
-    mounts = object_items(pieces.main, "volumeMounts")
+    mounts = object_items(parts.main, "volumeMounts")
     return not mounts or len({mount_key(mount) for mount in mounts if mount.keys() == _PLACED}) == len(mounts)
 
 

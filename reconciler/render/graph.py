@@ -150,7 +150,7 @@ def is_written_as_alpha(new: Fields) -> bool:
     """Whether a v1beta1 object was first written in v1alpha1, and has no values that v1alpha1 lacks."""
     annotations = (new.get("metadata") or {}).get("annotations") or {}
     remembered, _ = read_remainder(KINDS[str(new["kind"])], annotations, rightward=False)
-    return remembered.travelled and not remembered.both
+    return remembered.present and not remembered.both
 
 
 def with_alpha(component: Fields, alpha: Fields, *, first: bool) -> Fields:

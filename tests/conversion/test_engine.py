@@ -30,7 +30,7 @@ REFERENCE = Struct(*same("name"), Rename("serviceName", "componentName"))
 KIND = Kind(
     NAME,
     *remainder_keys("test"),
-    Struct(*same("replicas"), *same("dgdRef", via=REFERENCE), OneSided(left=("leftish",)), OneSided(right=("rightish",), worth=bool)),
+    Struct(*same("replicas"), *same("dgdRef", via=REFERENCE), OneSided(left=("leftish",)), OneSided(right=("rightish",), save_if=bool)),
     Struct(
         *same("replicas", "lastScaleTime"), View(("selector",), ("selector",), _to, _back, "upper case on the left, lower on the right")
     ),

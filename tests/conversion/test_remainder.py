@@ -59,7 +59,7 @@ def test_usable_text(subtests: pytest.Subtests) -> None:
         with subtests.test(text=text):
             found, damaged = _spec(text)
             assert read_spec(text, KIND.name, "v1alpha1").usable
-            assert (found.spec, found.travelled, damaged) == (payload, True, {})
+            assert (found.spec, found.present, damaged) == (payload, True, {})
 
 
 def test_damaged_text(subtests: pytest.Subtests) -> None:
@@ -95,7 +95,7 @@ def test_a_payload_is_read_as_the_version_that_is_built() -> None:
 
 def test_the_status_is_bare() -> None:
     found, damaged = read_remainder(KIND, {STATUS: '{"conditions":null,"podSelector":{"a":"b"}}'}, rightward=False)
-    assert (found.status, found.travelled, damaged) == ({"conditions": None, "podSelector": {"a": "b"}}, False, {})
+    assert (found.status, found.present, damaged) == ({"conditions": None, "podSelector": {"a": "b"}}, False, {})
     assert read_remainder(KIND, {STATUS: "{oops"}, rightward=False)[1] == {STATUS: "{oops"}
 
 
@@ -111,13 +111,13 @@ def test_kept_entries_of_another_shape_are_ignored(subtests: pytest.Subtests) ->
     for kept in rows:
         with subtests.test(str(kept)):
             found, damaged = _spec(json.dumps({"version": 1, "spec": {"dynamoNamespace": "d"}, "kept": kept}))
-            assert (found.spec, found.kept, damaged) == ({"dynamoNamespace": "d"}, [], {})
+            assert (found.spec, found.differences, damaged) == ({"dynamoNamespace": "d"}, [], {})
 
 
 def test_a_mark_says_that_there_is_nothing_to_say() -> None:
-    assert write(KIND, Remainder(travelled=True)) == {SPEC: '{"spec":{},"version":1}'}
-    assert write(KIND, Remainder(travelled=True, both=True)) == {SPEC: '{"both":true,"spec":{},"version":1}'}
-    assert _spec('{"both":true,"spec":{},"version":1}')[0] == Remainder(travelled=True, both=True)
+    assert write(KIND, Remainder(present=True)) == {SPEC: '{"spec":{},"version":1}'}
+    assert write(KIND, Remainder(present=True, both=True)) == {SPEC: '{"both":true,"spec":{},"version":1}'}
+    assert _spec('{"both":true,"spec":{},"version":1}')[0] == Remainder(present=True, both=True)
 
 
 def test_text_is_compact_sorted_and_exact() -> None:

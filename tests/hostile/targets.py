@@ -98,8 +98,8 @@ def remainder(body: bytes) -> None:
 
 
 def _same(first: Remainder, second: Remainder) -> bool:
-    """Equal but for `travelled`, which says that there was a text at all, if an empty one."""
-    return all(getattr(first, name) == getattr(second, name) for name in ("spec", "status", "kept", "legacy"))
+    """Equal but for `present`, which says that there was a text at all, if an empty one."""
+    return all(getattr(first, name) == getattr(second, name) for name in ("spec", "status", "differences", "legacy"))
 
 
 def yaml(body: bytes) -> None:

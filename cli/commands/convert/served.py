@@ -10,7 +10,7 @@ from typing import Any, Final
 from ....api.kinds import BETA
 from ....api.line import Line
 from ....api.paths import MISSING, Key, Path, lookup
-from ....conversion.engine import Converted
+from ....conversion.engine import Conversion
 from ....conversion.kind import property_of
 from ....conversion.kinds import KINDS
 from ....conversion.legacy import RECORD
@@ -97,7 +97,7 @@ def _lacks(block: Any) -> bool:
 BLOCKS: Final = frozenset({"gpuMemoryService", "failover", "checkpoint"})
 
 
-def convert_as_served(obj: Object, wanted: Target) -> Converted:
+def convert_as_served(obj: Object, wanted: Target) -> Conversion:
     """Convert the object as written, with the remainder of the defaulted one. Raises: ConversionError as `convert_object` does."""
     done = convert_object(_with_sections(obj), wanted, whole=True)
     full = convert_object(_stored(obj, wanted.line), wanted, whole=True).object
@@ -115,7 +115,7 @@ def convert_as_served(obj: Object, wanted: Target) -> Converted:
     converted = {**_with_blocks(done.object, full), "metadata": metadata}
     if "status" not in obj and "status" not in full:
         converted.pop("status", None)  # a manager who applied it would fight with the controller
-    return Converted(_without_marks(converted, target(obj["apiVersion"], wanted.line)), done.damaged)
+    return Conversion(_without_marks(converted, target(obj["apiVersion"], wanted.line)), done.damaged)
 
 
 def _without_marks(obj: Object, back: Target) -> Object:

@@ -11,7 +11,7 @@ from dynamo_webhooks.api.kinds import ALPHA
 from dynamo_webhooks.cli.validation.levels import FAULT, WARNING
 from dynamo_webhooks.cli.yaml.load import load_documents
 from dynamo_webhooks.conversion.bounds import TOO_LONG
-from dynamo_webhooks.conversion.engine import Converted, convert
+from dynamo_webhooks.conversion.engine import Conversion, convert
 from dynamo_webhooks.conversion.kind import Kind
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
@@ -51,22 +51,22 @@ def test_a_remainder_that_was_damaged_by_hand_is_a_warning_at_its_annotation(com
 def _otherwise(change: Any) -> Any:
     """A conversion that is ours on the way there, and on the way back what `change` makes of it."""
 
-    def conversion(kind: Kind, obj: dict[str, Any], desired: str, *, whole: bool = False) -> Converted:
+    def conversion(kind: Kind, obj: dict[str, Any], desired: str, *, whole: bool = False) -> Conversion:
         return change(convert(kind, obj, desired)) if desired == ALPHA else convert(kind, obj, desired)
 
     return conversion
 
 
-def _lost(done: Converted) -> Converted:
+def _lost(done: Conversion) -> Conversion:
     done.object["spec"]["services"]["w"]["componentType"] = "frontend"
     return done
 
 
-def _not_back(_: Converted) -> Converted:
+def _not_back(_: Conversion) -> Conversion:
     raise ConversionError(("spec", "components"), "must be otherwise")
 
 
-def _raised(_: Converted) -> Converted:
+def _raised(_: Conversion) -> Conversion:
     raise KeyError("secret")
 
 

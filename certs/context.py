@@ -55,7 +55,7 @@ class ClientTrust:
         """Trust no authority until the next read of the file."""
         self.authorities, self.reason = (), f"{CLIENT_KEY}: {reason}"
 
-    def ask(self, context: ssl.SSLContext) -> None:
+    def request_certificates(self, context: ssl.SSLContext) -> None:
         """Has a server's context ask for a certificate, once there are authorities to verify it by; a client may have none.
 
         The authorities may be intermediate ones. OpenSSL ends the handshake of a client whose certificate doesn't verify.
@@ -65,7 +65,7 @@ class ClientTrust:
             context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
             context.load_verify_locations(cadata=b"".join(self.authorities))
 
-    def bears(self, certificate: Mapping[str, Any]) -> bool:
+    def allows(self, certificate: Mapping[str, Any]) -> bool:
         """Whether a verified certificate, as `getpeercert` shows it, has a name that is allowed."""
         subject = {value for part in certificate.get("subject", ()) for key, value in part if key == "commonName"}
         alternatives = {value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"}
@@ -115,7 +115,7 @@ class Directory:
         return Offer(certificate, key, bundle)
 
 
-class Served(NamedTuple):
+class ServedPair(NamedTuple):
     """Facts about the served pair."""
 
     leaf: Certificate
@@ -153,7 +153,7 @@ class ReloadingContext:
         self._current: ssl.SSLContext | None = None
         self._offer: Offer | None = None  # what `_current` was made of
         self.clients = clients
-        self.served: Served | None = None
+        self.served: ServedPair | None = None
         self.reason = "no certificate has been loaded yet"  # why what the source holds was refused; empty when that is served
         self.tls = self._listening()
 
@@ -183,7 +183,7 @@ class ReloadingContext:
             return self._refuse(str(error), b"")
         seen = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in (offer.certificate, offer.key))).digest()
         if seen == self._loaded and self.served is not None:
-            self.served = Served(self.served.leaf, offer.source, offer.bundle)  # trust in the same pair may grow
+            self.served = ServedPair(self.served.leaf, offer.source, offer.bundle)  # trust in the same pair may grow
             if offer.trouble:  # a complaint about another pair
                 return self._refuse(offer.trouble, b"")
             change = Change.LOADED if self.reason else Change.SAME
@@ -194,7 +194,7 @@ class ReloadingContext:
             scratch = self._with(offer)
         except PairError as error:
             return self._refuse(str(error), seen)
-        self._current, self._offer, self.served = scratch, offer, Served(leaf, offer.source, offer.bundle)
+        self._current, self._offer, self.served = scratch, offer, ServedPair(leaf, offer.source, offer.bundle)
         self.reason, self._refused, self._loaded = offer.trouble, b"", seen
         return Change.LOADED
 
@@ -234,12 +234,12 @@ class ReloadingContext:
         context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION | ssl.OP_CIPHER_SERVER_PREFERENCE
         context.set_alpn_protocols(["http/1.1"])
         if self.clients is not None:
-            self.clients.ask(context)
+            self.clients.request_certificates(context)
         return context
 
-    def _refuse(self, reason: str, seen: bytes) -> Change:
-        change = Change.SAME if (reason, seen) == (self.reason, self._refused) else Change.REFUSED
-        self.reason, self._refused = reason, seen
+    def _refuse(self, reason: str, content: bytes) -> Change:
+        change = Change.SAME if (reason, content) == (self.reason, self._refused) else Change.REFUSED
+        self.reason, self._refused = reason, content
         return change
 
     def _choose(self, connection: ssl.SSLObject | ssl.SSLSocket, _name: str | None, _base: ssl.SSLContext) -> int | None:

@@ -29,7 +29,7 @@ class _Refusal(NamedTuple):
     until: float
 
 
-class Gathered(NamedTuple):
+class RotationFacts(NamedTuple):
     """The facts of one moment."""
 
     state: CertificateState
@@ -43,26 +43,26 @@ class Refusals:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._found: dict[tuple[TargetKind, str], _Refusal] = {}
+        self._refusals: dict[tuple[TargetKind, str], _Refusal] = {}
 
     def add(self, target: Target, reason: str, *, overwritten: bool = False) -> None:
         """Notes a refusal. A change of the object ends it, except where it is a change that we mustn't answer at once."""
         version, pause = ("", REWRITE_PAUSE_SECONDS) if overwritten else (target.version, REFUSED_WRITE_PAUSE_SECONDS)
-        self._found[target.kind, target.name] = _Refusal(version, reason, self._clock() + pause)
+        self._refusals[target.kind, target.name] = _Refusal(version, reason, self._clock() + pause)
 
-    def applied(self, target: Target) -> Target:
+    def apply(self, target: Target) -> Target:
         """The target with the reason for which it isn't written now, if there is one."""
-        refusal = self._found.get((target.kind, target.name))
+        refusal = self._refusals.get((target.kind, target.name))
         if refusal is None:
             return target
         if self._clock() >= refusal.until or refusal.version not in ("", target.version):
-            del self._found[target.kind, target.name]
+            del self._refusals[target.kind, target.name]
             return target
         return replace(target, refused=refusal.reason)
 
     def soonest(self) -> float | None:
         """Seconds until the next of them may be written again; None when there are none."""
-        return min((each.until - self._clock() for each in self._found.values()), default=None)
+        return min((each.until - self._clock() for each in self._refusals.values()), default=None)
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class Gatherer:
     refusals: Refusals
     now: Callable[[], datetime] = local_now  # the local wall clock, which is only compared with the API server's
 
-    async def gather(self) -> Gathered:
+    async def gather(self) -> RotationFacts:
         """Read everything. Raises ApiError if the API server is unreachable."""
         about, store = self.about, self.store
         managed = about.mode is Mode.MANAGED
@@ -86,7 +86,7 @@ class Gatherer:
             store.serving(),
             store.authority() if managed else asyncio.sleep(0),  # which there is no need to read
             self._trust(),
-            self.prober.look(),
+            self.prober.probe(),
             asyncio.gather(*(self._target(kind, name) for kind, name in about.targets)),
         )
         theirs = await self.cluster.server_time()
@@ -107,7 +107,7 @@ class Gatherer:
         )
         holder = (authority if managed else trust) or {}
         notes = dict((holder.get("metadata") or {}).get("annotations") or {})
-        return Gathered(state, theirs, serving, notes)
+        return RotationFacts(state, theirs, serving, notes)
 
     def _fixed(self, authority: Node | None, serving: Node | None, trust: Node | None) -> tuple[str, ...]:
         """The stored objects that can't be replaced, and why."""
@@ -125,7 +125,7 @@ class Gatherer:
 
     async def _target(self, kind: TargetKind, name: str) -> Target:
         try:
-            return self.refusals.applied(await self.injector.read(kind, name))
+            return self.refusals.apply(await self.injector.read(kind, name))
         except ForbiddenError as error:  # counts as untrusting: unknown
             return Target(kind, name, bundles=(b"",), refused=error.message)
 

@@ -9,7 +9,7 @@ from ..kube.protocol import Cluster, Node
 from ..kube.resources import CRDS, MUTATING, VALIDATING, Resource
 from . import names
 from .reading import read_target, service_of
-from .state import Profile, Stance, Target, TargetKind
+from .state import Ownership, Profile, Target, TargetKind
 
 RESOURCES: Final[dict[TargetKind, Resource]] = {TargetKind.CRD: CRDS, TargetKind.MUTATING: MUTATING, TargetKind.VALIDATING: VALIDATING}
 PORT: Final = 443
@@ -19,7 +19,7 @@ class OverwrittenError(Exception):
     """The bundle was accepted and then lost: another writer changes this object."""
 
 
-def operations(target: Target, obj: Mapping[str, Any], bundle: bytes, profile: Profile) -> list[Node]:
+def make_patch(target: Target, obj: Mapping[str, Any], bundle: bytes, profile: Profile) -> list[Node]:
     """The patch that writes the bundle to our entries of `target`'s object; it tests version and names first, for objects may move."""
     encoded = base64.b64encode(bundle).decode()
     patch: list[Node] = [{"op": "test", "path": "/metadata/resourceVersion", "value": target.version}]
@@ -28,7 +28,7 @@ def operations(target: Target, obj: Mapping[str, Any], bundle: bytes, profile: P
             if service_of(entry.get("clientConfig") or {}) == (profile.service, profile.namespace):
                 patch.append({"op": "test", "path": f"/webhooks/{index}/name", "value": entry.get("name")})
                 patch.append({"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": encoded})
-    elif target.stance is Stance.UNSET:
+    elif target.ownership is Ownership.UNSET:
         patch.append({"op": "add", "path": "/spec/conversion", "value": _stanza(profile, encoded, obj)})
     else:
         patch.append({"op": "add", "path": "/spec/conversion/webhook/clientConfig/caBundle", "value": encoded})
@@ -44,23 +44,23 @@ class Injector:
 
     async def read(self, kind: TargetKind, name: str) -> Target:
         """The object as it is now, never from a cache."""
-        return self.seen(kind, name, await self._cluster.get(RESOURCES[kind], name))
+        return self.to_target(kind, name, await self._cluster.get(RESOURCES[kind], name))
 
-    def seen(self, kind: TargetKind, name: str, obj: Node | None) -> Target:
+    def to_target(self, kind: TargetKind, name: str, obj: Node | None) -> Target:
         """The object as a read or a watch showed it."""
         return read_target(kind, name, obj, self._profile.service, self._profile.namespace, take_over=self._take_over)
 
-    async def write(self, target: Target, bundle: bytes, *, seen: Node | None = None, dry_run: bool = False) -> None:
-        """Write, then read the object again and compare. `seen` is the current object, if known.
+    async def write(self, target: Target, bundle: bytes, *, current: Node | None = None, dry_run: bool = False) -> None:
+        """Write, then read the object again and compare. `current` is the object as last read, if known.
 
         Raises: ConflictError when the object isn't what `target` was read from; OverwrittenError; other ApiErrors when it is refused.
         """
         resource = RESOURCES[target.kind]
-        obj = seen if seen is not None else await self._cluster.get(resource, target.name)
+        obj = current if current is not None else await self._cluster.get(resource, target.name)
         if obj is None or obj["metadata"]["resourceVersion"] != target.version:
             raise _moved(target)
         try:
-            await self._cluster.json_patch(resource, target.name, operations(target, obj, bundle, self._profile), dry_run=dry_run)
+            await self._cluster.json_patch(resource, target.name, make_patch(target, obj, bundle, self._profile), dry_run=dry_run)
         except InvalidError:
             after = await self._cluster.get(resource, target.name)
             if after is None or after["metadata"]["resourceVersion"] != target.version:
@@ -69,7 +69,7 @@ class Injector:
         if dry_run:
             return
         after = await self._cluster.get(resource, target.name)
-        if after is not None and any(shown != bundle for shown in self.seen(target.kind, target.name, after).bundles):
+        if after is not None and any(shown != bundle for shown in self.to_target(target.kind, target.name, after).bundles):
             raise OverwrittenError(f"{target.kind} {target.name} was changed by another client right after the bundle was written")
 
 

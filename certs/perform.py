@@ -6,13 +6,13 @@ from typing import Final
 from ..kube.errors import AlreadyExistsError, ApiError, ConflictError
 from ..kube.protocol import Node
 from .contents import make_content
-from .gather import Gathered, Refusals
+from .gather import Refusals, RotationFacts
 from .inject import Injector, OverwrittenError
 from .installation import Installation
 from .meters import Meters
 from .step import CreateAuthority, DropPrevious, Step, StoreNext, WriteBundle, WriteServing, event_of
 from .store import Store
-from .tell import Teller
+from .tell import Reporter
 
 LOG: Final = logging.getLogger("certs.perform")
 
@@ -20,20 +20,22 @@ LOG: Final = logging.getLogger("certs.perform")
 class Performer:
     """Performs steps."""
 
-    def __init__(self, about: Installation, store: Store, injector: Injector, refusals: Refusals, meters: Meters, teller: Teller) -> None:
+    def __init__(
+        self, about: Installation, store: Store, injector: Injector, refusals: Refusals, meters: Meters, reporter: Reporter
+    ) -> None:
         self._about, self._store, self._injector = about, store, injector
-        self._refusals, self._meters, self._teller = refusals, meters, teller
+        self._refusals, self._meters, self._reporter = refusals, meters, reporter
 
-    async def perform(self, step: Step, facts: Gathered, seen: Node | None = None) -> bool:
+    async def perform(self, step: Step, facts: RotationFacts, current: Node | None = None) -> bool:
         """Takes the step; False when something had changed since the facts were gathered, so that they must be gathered again.
 
-        `seen` is the object that a bundle is written into, where a watch has just shown it.
+        `current` is the object that a bundle is written into, where a watch has just shown it.
 
         Raises: ApiError for what isn't a matter of one configuration object; the caller waits a while and begins anew.
         """
         try:
             if isinstance(step, WriteBundle):
-                done = await self._inject(step, seen)
+                done = await self._inject(step, current)
             elif done := (write := make_content(step, facts.state, facts.now, self._about.called)) is not None:
                 await self._store.write(write)
         except (ConflictError, AlreadyExistsError) as error:
@@ -45,12 +47,12 @@ class Performer:
             LOG.info("%s%s", type(step).__name__, _detail(step))
             reason, text = event_of(step)
             if reason:
-                await self._teller.record(facts, "Normal", reason, text)
+                await self._reporter.record(facts, "Normal", reason, text)
         return done
 
-    async def _inject(self, step: WriteBundle, seen: Node | None) -> bool:
+    async def _inject(self, step: WriteBundle, current: Node | None) -> bool:
         try:
-            await self._injector.write(step.target, step.bundle, seen=seen)
+            await self._injector.write(step.target, step.bundle, current=current)
         except OverwrittenError as error:
             self._refuse(step, str(error), overwritten=True)
         except ApiError as error:
@@ -66,7 +68,7 @@ class Performer:
         LOG.warning("%s %s can't be given its bundle: %s", step.target.kind, step.target.name, reason)
         self._refusals.add(step.target, reason, overwritten=overwritten)
 
-    def _count(self, step: Step, facts: Gathered) -> None:
+    def _count(self, step: Step, facts: RotationFacts) -> None:
         if isinstance(step, WriteBundle):
             self._meters.count("bundle_writes", step.target.kind.value, step.target.name, step.reason)
         elif isinstance(step, WriteServing):

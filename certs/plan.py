@@ -8,13 +8,13 @@ from . import policy, provided, trust
 from .certificate import Certificate, read_certificates
 from .report import bundle_of
 from .shared_steps import rewrite_serving, wait, write_bundles, write_trust
-from .state import AuthoritySecret, CertificateState, Mode, Phase, Stance, Target
+from .state import AuthoritySecret, CertificateState, Mode, Ownership, Phase, Target
 from .step import (
     AdoptAuthority,
     CreateAuthority,
     DropPrevious,
     MarkPhase,
-    Nothing,
+    NoStep,
     PromoteNext,
     Step,
     StoreNext,
@@ -32,7 +32,7 @@ def next_step(state: CertificateState, now: datetime) -> Step:
     if state.mode is not Mode.MANAGED:
         return provided.next_step(state, now)
     allowed = (step for step in _candidates(state, now) if policy.may_sign(state) or _harmless(step))
-    return next(allowed, Nothing("the clock differs too much from the API server's: nothing is signed until it is corrected"))
+    return next(allowed, NoStep("the clock differs too much from the API server's: nothing is signed until it is corrected"))
 
 
 def published_bundle(state: CertificateState, now: datetime, before: bytes) -> bytes:
@@ -43,8 +43,8 @@ def published_bundle(state: CertificateState, now: datetime, before: bytes) -> b
 
 def repair(target: Target, bundle: bytes) -> WriteBundle | None:
     """The step that gives an object the published bundle, if it lost that."""
-    lost = bundle and not target.refused and target.stance in {Stance.OURS, Stance.UNSET}
-    return WriteBundle(target, bundle, "drift") if lost and not trust.shows(target, bundle, read_certificates(bundle)) else None
+    lost = bundle and not target.refused and target.ownership in {Ownership.OURS, Ownership.UNSET}
+    return WriteBundle(target, bundle, "drift") if lost and not trust.is_synced(target, bundle, read_certificates(bundle)) else None
 
 
 def _harmless(step: Step) -> bool:
@@ -71,7 +71,7 @@ def _candidates(state: CertificateState, now: datetime) -> Iterator[Step]:
     elif phase in policy.AFTER_ISSUE:
         yield from _withdraw(state, secret.current, phase, bundle, now)
     else:
-        yield from _rest(state, secret.current, phase, bundle, now)
+        yield from _maintain(state, secret.current, phase, bundle, now)
 
 
 def _begin(state: CertificateState) -> Step:
@@ -81,11 +81,11 @@ def _begin(state: CertificateState) -> Step:
         key = serving.authority_key
         if any(key.belongs_to(authority) for authority in serving.authorities):
             if state.reference_running:
-                return Nothing(
+                return NoStep(
                     "the Go operator still has ready pods and would replace an adopted authority; stop it first, or force the adoption"
                 )
             return AdoptAuthority()
-    return CreateAuthority(trust.survivors(state))
+    return CreateAuthority(trust.list_survivors(state))
 
 
 def _approach(state: CertificateState, secret: AuthoritySecret, phase: Phase, bundle: bytes, now: datetime) -> Iterator[Step]:
@@ -100,7 +100,7 @@ def _approach(state: CertificateState, secret: AuthoritySecret, phase: Phase, bu
     # after the loss of the CA Secret, the serving Secret may be foreign: only pairs that are already served may be served
     outgoing = (current if secret.next else None, *trust.issuers(secret.previous, trust.list_presented_leaves(state)))
     # permission is never withdrawn before DROP: a server may have acted on it
-    usable = trust.fingerprints(trust.ours(secret)) & (state.trust.usable if state.trust else frozenset())
+    usable = trust.fingerprints(trust.list_own_authorities(secret)) & (state.trust.usable if state.trust else frozenset())
     yield from write_trust(state, bundle, trust.fingerprints(outgoing) | usable)
     if phase is Phase.TRUST:
         yield _blocked(state, now)
@@ -162,7 +162,7 @@ def _drop(state: CertificateState, current: Certificate, bundle: bytes, now: dat
     yield _blocked(state, now)
 
 
-def _rest(state: CertificateState, current: Certificate, phase: Phase, bundle: bytes, now: datetime) -> Iterator[Step]:
+def _maintain(state: CertificateState, current: Certificate, phase: Phase, bundle: bytes, now: datetime) -> Iterator[Step]:
     """STABLE and the end of BOOTSTRAP: renew, repair, wait."""
     yield from _leaf(state, current, bundle, now)
     yield from rewrite_serving(state, bundle)

@@ -126,7 +126,7 @@ def is_outage(state: CertificateState, now: datetime) -> bool:
         leaves += (state.serving.leaf,)
     if not leaves:
         return not trust.blind(state)
-    known = trust.ours(state.authority) if state.authority else ()
+    known = trust.list_own_authorities(state.authority) if state.authority else ()
     if trust.is_orphaned(state):
         known += trust.list_authorities(state)
     trusted = [authority for authority in known if authority.valid_at(now)]

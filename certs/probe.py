@@ -24,7 +24,7 @@ Address: TypeAlias = tuple[str, int]
 Ask: TypeAlias = "Callable[[Address, str], Awaitable[Certificate | None]]"
 
 
-class _Seen(NamedTuple):
+class _ProbeResult(NamedTuple):
     leaf: Certificate | None
     rounds: int
     at: float  # last probe of this address
@@ -47,32 +47,33 @@ class Prober:
         """`apart` is seconds between two rounds that count; an address is asked no more often unless it is forgotten."""
         self._cluster, self._service, self._namespace, self._server_name = cluster, service, namespace, server_name
         self._ask, self._apart, self._clock = ask or present, apart, clock
-        self._seen: dict[Address, _Seen] = {}
+        self._results: dict[Address, _ProbeResult] = {}
 
     def forget(self) -> None:
         """Probes every endpoint at the next look; the counts of rounds continue."""
-        self._seen = {address: seen._replace(at=float("-inf")) for address, seen in self._seen.items()}
+        self._results = {address: result._replace(at=float("-inf")) for address, result in self._results.items()}
 
-    async def look(self) -> tuple[Endpoint, ...] | None:
+    async def probe(self) -> tuple[Endpoint, ...] | None:
         """All endpoints of the Service with what they present; None when it isn't permitted to know them."""
         try:
             ready = await self._addresses(self._service)
         except ForbiddenError:
             return None
-        self._seen = {address: seen for address, seen in self._seen.items() if address in ready}
-        for address in ready.keys() - self._seen.keys():
-            self._seen[address] = _Seen(None, 0, float("-inf"))
+        self._results = {address: result for address, result in self._results.items() if address in ready}
+        for address in ready.keys() - self._results.keys():
+            self._results[address] = _ProbeResult(None, 0, float("-inf"))
         now = self._clock()
         due = sorted(
-            (address for address in ready if now - self._seen[address].at >= self._apart),
-            key=lambda candidate: self._seen[candidate].leaf is None,
+            (address for address in ready if now - self._results[address].at >= self._apart),
+            key=lambda candidate: self._results[candidate].leaf is None,
         )
         gate = asyncio.Semaphore(MAX_CONCURRENT_HANDSHAKES)
         with contextlib.suppress(TimeoutError):  # those that answered before are asked first
             async with asyncio.timeout(LOOK_TIMEOUT_SECONDS):
                 await asyncio.gather(*(self._round(address, gate) for address in due))
         return tuple(
-            Endpoint(_named(address), self._seen[address].leaf, self._seen[address].rounds, ready[address]) for address in sorted(ready)
+            Endpoint(_named(address), self._results[address].leaf, self._results[address].rounds, ready[address])
+            for address in sorted(ready)
         )
 
     async def anybody_behind(self, service: str) -> bool:
@@ -85,10 +86,10 @@ class Prober:
     async def _round(self, address: Address, gate: asyncio.Semaphore) -> None:
         async with gate:
             leaf = await self._ask(address, self._server_name)
-        old, now = self._seen[address], self._clock()
+        old, now = self._results[address], self._clock()
         extra = old.at == float("-inf")  # a probe that doesn't count as another round
         rounds = old.rounds + (not extra) if leaf == old.leaf else 1
-        self._seen[address] = _Seen(leaf, rounds if leaf else 0, now)
+        self._results[address] = _ProbeResult(leaf, rounds if leaf else 0, now)
 
     async def _addresses(self, service: str) -> dict[Address, bool]:
         """Address and port -> whether it is ready."""

@@ -6,8 +6,8 @@ from datetime import datetime
 from .certificate import Certificate, read_certificates
 from .policy import age_of
 from .shared_steps import wait, write_bundles, write_trust
-from .state import MIN_AGREEING_ROUNDS, CertificateState, Mode, Phase, Stance
-from .step import MarkPhase, Nothing, Step, Wait, WriteTrust
+from .state import MIN_AGREEING_ROUNDS, CertificateState, Mode, Ownership, Phase
+from .step import MarkPhase, NoStep, Step, Wait, WriteTrust
 from .trust import blind, compose_bundle, fingerprints, holds, is_trusted_everywhere, issuers, list_authorities, list_presented_leaves
 
 NO_TRUST = "the serving Secret must hold ca.crt, or its authority must be configured; without it there is no bundle to publish"
@@ -77,10 +77,10 @@ def _is_waiting_idle(state: CertificateState, new: tuple[Certificate, ...], now:
 def _publish(state: CertificateState, now: datetime) -> Iterator[Step]:
     bundle = bundle_of(state, now)
     if state.serving is None:
-        yield Nothing("the serving Secret must exist: an external issuer writes it in this mode")
+        yield NoStep("the serving Secret must exist: an external issuer writes it in this mode")
         return
     if not bundle:
-        yield Nothing(NO_TRUST)
+        yield NoStep(NO_TRUST)
         return
     now_in = phase(state, now)
     usable = _usable(state)
@@ -104,7 +104,7 @@ def _publish(state: CertificateState, now: datetime) -> Iterator[Step]:
 def _compare(state: CertificateState, now: datetime) -> Iterator[Step]:
     """Only keeps open a gate that an earlier mode left; everything else is managed externally."""
     issuing = issuers_of(state, list_trusted_authorities(state), (state.serving.leaf,)) if state.serving and state.serving.leaf else ()
-    expected = [target for target in state.targets if target.stance in {Stance.OURS, Stance.ANNOTATED}]
+    expected = [target for target in state.targets if target.ownership in {Ownership.OURS, Ownership.ANNOTATED}]
     shown = bool(issuing) and bool(expected) and all(holds(bundle, issuing) for target in expected for bundle in target.bundles)
     if state.trust and shown and (more := fingerprints(issuing) - state.trust.usable):
         yield WriteTrust(state.trust.bundle, state.trust.usable | more)

@@ -18,7 +18,7 @@ from ..kube.lease import Timings as LeaseTimings
 from ..kube.protocol import Cluster, Node
 from ..kube.reflector import Reflector
 from ..kube.resources import ENDPOINT_SLICES, SECRETS
-from .gather import REWRITE_PAUSE_SECONDS, Gathered, Gatherer, Refusals
+from .gather import REWRITE_PAUSE_SECONDS, Gatherer, Refusals, RotationFacts
 from .inject import RESOURCES, Injector
 from .installation import Installation
 from .meters import Meters
@@ -26,11 +26,11 @@ from .perform import Performer
 from .plan import next_step, published_bundle, repair
 from .policy import has_converged
 from .probe import Ask, Prober
-from .report import gauges, not_up, phase_of, unready
-from .state import ROUND_APART, CertificateState, Mode, Phase, Stance, TargetKind
-from .step import Nothing, Step, Wait, WriteBundle, WriteServing
+from .report import explain_not_up, find_unready_cause, make_gauges, phase_of
+from .state import ROUND_APART, CertificateState, Mode, Ownership, Phase, TargetKind
+from .step import NoStep, Step, Wait, WriteBundle, WriteServing
 from .store import Store
-from .tell import Teller
+from .tell import Reporter
 
 _T = TypeVar("_T")
 LOG: Final = logging.getLogger("certs.provision")
@@ -68,18 +68,18 @@ class Provisioner:
         self._injector = injector = Injector(cluster, profile, take_over=about.take_over)
         self._prober = Prober(cluster, profile.service, profile.namespace, profile.server_name, ask=ask, apart=apart, clock=clock)
         self._gatherer = Gatherer(cluster, about, store, injector, self._prober, self._refusals, now)
-        self._teller = Teller(about, store, Recorder(cluster, COMPONENT, clocks=clocks))
-        self._performer = Performer(about, store, injector, self._refusals, self.meters, self._teller)
+        self._reporter = Reporter(about, store, Recorder(cluster, COMPONENT, clocks=clocks))
+        self._performer = Performer(about, store, injector, self._refusals, self.meters, self._reporter)
         self._news = asyncio.Event()  # set by watches
-        self._shown: dict[tuple[TargetKind, str], Node | None] = {}  # configuration objects as watches showed them since
+        self._watched: dict[tuple[TargetKind, str], Node | None] = {}  # configuration objects as watches showed them since
         self._due = False  # whether something has changed since the last look began
-        self._published: tuple[Gathered, bytes] | None = None  # the last look, and the bundle that was everywhere
+        self._last_published: tuple[RotationFacts, bytes] | None = None  # the last look, and the bundle that was everywhere
         self._repaired: dict[tuple[TargetKind, str], float] = {}
         self._backoff = Backoff()
-        self._taken: deque[float] = deque(maxlen=MAX_BURST_STEPS)
-        self._waiting = ""
-        self._trouble = "the cluster has not been read yet"  # why the last look failed; empty when it didn't
-        self._down = self._trouble  # why the installation isn't up; empty when it is
+        self._step_times: deque[float] = deque(maxlen=MAX_BURST_STEPS)
+        self._wait_reason = ""
+        self._read_error = "the cluster has not been read yet"  # why the last look failed; empty when it didn't
+        self._down_reason = self._read_error  # why the installation isn't up; empty when it is
         self._since = self._began = clock()  # when that changed, and the beginning
         self._was_up = False
 
@@ -102,12 +102,12 @@ class Provisioner:
             raise
         try:
             while True:
-                facts, step = await self._look()
-                if isinstance(step, (Wait, Nothing)):
-                    await self._teller.annotate(facts)
-                    return unready(facts.state, facts.now)
+                facts, step = await self._observe()
+                if isinstance(step, (Wait, NoStep)):
+                    await self._reporter.annotate(facts)
+                    return find_unready_cause(facts.state, facts.now)
                 await self.election.attempt()
-                await self._take(step, facts)
+                await self._take_steps(step, facts)
         finally:
             await self.election.release()
 
@@ -115,22 +115,22 @@ class Provisioner:
         """Why it neither provisions nor is on standby; roll-outs wait for this."""
         if self.election.unknown:
             return [f"it is not known who leads: {self.election.unknown}"]
-        if self.election.leading and self._trouble:
-            return [f"the cluster can't be read: {self._trouble}"]
+        if self.election.leading and self._read_error:
+            return [f"the cluster can't be read: {self._read_error}"]
         now = self._clock()
         # whether requests can be answered; after the first time, or if another replica leads, this doesn't affect readiness
         self._was_up |= (
             not self.election.leading
-            or (not self._down and now - self._since >= UPDATE_SECONDS)
+            or (not self._down_reason and now - self._since >= UPDATE_SECONDS)
             or now - self._began >= START_TIMEOUT_SECONDS
         )
-        return [] if self._was_up else [f"the installation is not up yet: {self._down or 'the API servers may not have seen it'}"]
+        return [] if self._was_up else [f"the installation is not up yet: {self._down_reason or 'the API servers may not have seen it'}"]
 
     async def details(self) -> list[str]:
         """The step or the leader that it waits for."""
         if not self.election.leading:
             return [] if self.election.unknown else [f"standing by: the Lease is held by {self.election.holder}"]
-        return [f"waiting: {self._waiting}"] if self._waiting else ["working"]
+        return [f"waiting: {self._wait_reason}"] if self._wait_reason else ["working"]
 
     async def metrics(self) -> bytes:
         """For the metrics endpoint."""
@@ -138,21 +138,21 @@ class Provisioner:
         return self.meters.text()
 
     async def _lead(self) -> None:
-        self._published = None  # the leader in between may have published something else
+        self._last_published = None  # the leader in between may have published something else
         watches = [asyncio.ensure_future(each.run()) for each in self._reflectors()]
-        self._trouble = "the cluster has not been read yet"
+        self._read_error = "the cluster has not been read yet"
         try:
             while True:
                 self._due = False
-                pause = await self._beside(self._pass())
+                pause = await self._run_with_repairs(self._pass())
                 if pause and not self._due:
-                    await self._beside(self._sleep(pause), wakes=True)
+                    await self._run_with_repairs(self._sleep(pause), wakes=True)
         finally:
             for watch in watches:
                 watch.cancel()
             await asyncio.gather(*watches, return_exceptions=True)
 
-    async def _beside(self, work: Awaitable[_T], *, wakes: bool = False) -> _T | None:
+    async def _run_with_repairs(self, work: Awaitable[_T], *, wakes: bool = False) -> _T | None:
         """Do work, and repair bundles that are lost meanwhile; with `wakes`, a change of anything that is watched ends it."""
         doing = asyncio.ensure_future(work)
         try:
@@ -174,12 +174,12 @@ class Provisioner:
 
         A look asks every server for its certificate, and waits for those that don't answer; requests fail meanwhile, or lose fields.
         """
-        shown, self._shown = self._shown, {}
-        for (kind, name), obj in shown.items():
-            if self._published is None or obj is None:
+        watched, self._watched = self._watched, {}
+        for (kind, name), obj in watched.items():
+            if self._last_published is None or obj is None:
                 continue
-            facts, bundle = self._published
-            step, now = repair(self._refusals.applied(self._injector.seen(kind, name, obj)), bundle), self._clock()
+            facts, bundle = self._last_published
+            step, now = repair(self._refusals.apply(self._injector.to_target(kind, name, obj)), bundle), self._clock()
             if step is None or now - self._repaired.get((kind, name), float("-inf")) < REWRITE_PAUSE_SECONDS:
                 continue  # another writer reverts it: passes have their own delays
             self._repaired[kind, name] = now
@@ -193,43 +193,43 @@ class Provisioner:
     async def _pass(self) -> float:
         """One look and at most one step; the seconds until the next look unless something changes."""
         try:
-            facts, step = await self._look()
-            if isinstance(step, (Wait, Nothing)):
-                await self._teller.annotate(facts)
+            facts, step = await self._observe()
+            if isinstance(step, (Wait, NoStep)):
+                await self._reporter.annotate(facts)
                 self._backoff.reset()
-                return self._rest(step, facts)
+                return self._choose_pause(step, facts)
             if self.election.leading:
-                await self._take(step, facts)
+                await self._take_steps(step, facts)
         except ApiError as error:
-            self._trouble = error.message
+            self._read_error = error.message
             LOG.warning("%s", error.message)
             await self._sleep(self._backoff.next())
         except Exception as error:
-            self._trouble = f"internal error: {type(error).__name__}"
+            self._read_error = f"internal error: {type(error).__name__}"
             LOG.exception("a pass failed with an unexpected error")
             await self._sleep(self._backoff.next())
         return 0.0
 
-    async def _look(self) -> tuple[Gathered, Step]:
+    async def _observe(self) -> tuple[RotationFacts, Step]:
         facts = await self._gatherer.gather()
-        self._trouble = ""
-        self.meters.gauges = gauges(facts.state, facts.now)
-        bundle = published_bundle(facts.state, facts.now, self._published[1] if self._published else b"")
-        self._published = (facts, bundle) if bundle else None
-        down = not_up(facts.state, facts.now)
-        if down != self._down:
-            self._down, self._since = down, self._clock()
+        self._read_error = ""
+        self.meters.gauges = make_gauges(facts.state, facts.now)
+        bundle = published_bundle(facts.state, facts.now, self._last_published[1] if self._last_published else b"")
+        self._last_published = (facts, bundle) if bundle else None
+        down = explain_not_up(facts.state, facts.now)
+        if down != self._down_reason:
+            self._down_reason, self._since = down, self._clock()
         step = next_step(facts.state, facts.now)
-        await self._teller.stands(facts, installing=self._installing() > 0)
+        await self._reporter.report_problems(facts, installing=self._installing() > 0)
         return facts, step
 
-    async def _take(self, step: Step, facts: Gathered) -> None:
+    async def _take_steps(self, step: Step, facts: RotationFacts) -> None:
         """Takes a step; and while the next one writes the same bundle into another object, that too, without looking at everything."""
         while True:
-            if len(self._taken) == MAX_BURST_STEPS and self._clock() - self._taken[0] < BURST_SECONDS:
+            if len(self._step_times) == MAX_BURST_STEPS and self._clock() - self._step_times[0] < BURST_SECONDS:
                 await self._sleep(REWRITE_PAUSE_SECONDS)
-            self._taken.append(self._clock())
-            self._waiting = ""
+            self._step_times.append(self._clock())
+            self._wait_reason = ""
             done = await self._performer.perform(step, facts)
             if done and isinstance(step, WriteServing):
                 self._prober.forget()
@@ -240,13 +240,13 @@ class Provisioner:
             if not isinstance(step, WriteBundle):
                 return
 
-    def _rest(self, step: Wait | Nothing, facts: Gathered) -> float:
+    def _choose_pause(self, step: Wait | NoStep, facts: RotationFacts) -> float:
         phase = phase_of(facts.state, facts.now)
-        if step.why != self._waiting:
-            self._waiting = step.why
+        if step.why != self._wait_reason:
+            self._wait_reason = step.why
             LOG.info("phase %s: %s", phase, step.why)
         longest = self._about.timings.resync.total_seconds()
-        if phase not in RESTING or isinstance(step, Nothing):
+        if phase not in RESTING or isinstance(step, NoStep):
             longest = min(longest, DRAIN_LOOK_SECONDS if phase is Phase.DRAIN and has_converged(facts.state) else self._apart)
         if isinstance(step, Wait):
             longest = min(longest, (step.until - facts.now).total_seconds())
@@ -271,15 +271,15 @@ class Provisioner:
             each.subscribe(lambda _old, _new: self._news.set())
         for kind, name in about.targets:  # whose bundles are repaired at once
             reflectors.append(Reflector(self._cluster, RESOURCES[kind], name=name))
-            reflectors[-1].subscribe(partial(self._show, kind, name))
+            reflectors[-1].subscribe(partial(self._on_change, kind, name))
         return reflectors
 
-    def _show(self, kind: TargetKind, name: str, _old: Node | None, new: Node | None) -> None:
-        self._shown[kind, name] = new
+    def _on_change(self, kind: TargetKind, name: str, _old: Node | None, new: Node | None) -> None:
+        self._watched[kind, name] = new
         self._news.set()
 
 
 def _written(state: CertificateState, step: WriteBundle) -> CertificateState:
     """The facts after a bundle was written and read back."""
-    after = replace(step.target, stance=Stance.OURS, bundles=(step.bundle,))
+    after = replace(step.target, ownership=Ownership.OURS, bundles=(step.bundle,))
     return replace(state, targets=tuple(after if target == step.target else target for target in state.targets))

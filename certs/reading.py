@@ -11,7 +11,7 @@ from ..api.line import of_definition
 from ..kube.times import parse_time
 from . import names
 from .certificate import Certificate, Key, read_certificate, read_certificates, read_key
-from .state import AuthoritySecret, Hint, Phase, Serving, Stance, Target, TargetKind, Trust
+from .state import AuthoritySecret, Hint, Ownership, Phase, Serving, Target, TargetKind, Trust
 
 Node: TypeAlias = "Mapping[str, Any]"
 
@@ -64,29 +64,29 @@ def read_trust(config_map: Node) -> Trust:
 def read_target(kind: TargetKind, name: str, obj: Node | None, service: str, namespace: str, *, take_over: bool = False) -> Target:
     """One configuration object, or None; with `take_over` a CRD's foreign stanza counts as not set."""
     if obj is None:
-        return Target(kind, name, stance=Stance.ABSENT)
+        return Target(kind, name, ownership=Ownership.ABSENT)
     if kind is TargetKind.CRD:
-        stance, bundles = _conversion(obj, (service, namespace), take_over=take_over)
+        ownership, bundles = _conversion(obj, (service, namespace), take_over=take_over)
     else:
         entries = [entry.get("clientConfig") or {} for entry in obj.get("webhooks") or ()]
         bundles = tuple(_base64(entry.get("caBundle")) for entry in entries if service_of(entry) == (service, namespace))
-        stance = Stance.OURS if bundles else Stance.FOREIGN
-    if stance is not Stance.FOREIGN and any(note.startswith(names.CERT_MANAGER) for note in _annotations(obj)):
-        stance, bundles = Stance.ANNOTATED, bundles or (b"",)
+        ownership = Ownership.OURS if bundles else Ownership.FOREIGN
+    if ownership is not Ownership.FOREIGN and any(note.startswith(names.CERT_MANAGER) for note in _annotations(obj)):
+        ownership, bundles = Ownership.ANNOTATED, bundles or (b"",)
     release = of_definition(obj) if kind is TargetKind.CRD else None
-    return Target(kind, name, _version(obj), stance, bundles, release=release or "")
+    return Target(kind, name, _version(obj), ownership, bundles, release=release or "")
 
 
-def _conversion(crd: Node, ours: tuple[str, str], *, take_over: bool) -> tuple[Stance, tuple[bytes, ...]]:
+def _conversion(crd: Node, ours: tuple[str, str], *, take_over: bool) -> tuple[Ownership, tuple[bytes, ...]]:
     conversion = (crd.get("spec") or {}).get("conversion") or {}
     if conversion.get("strategy", "None") != "Webhook":
-        return Stance.UNSET, ()
+        return Ownership.UNSET, ()
     webhook = conversion.get("webhook") or {}
     config = webhook.get("clientConfig") or {}
     if service_of(config) == ours:
         leads_here = config["service"].get("path") == names.CONVERT and names.REVIEW in (webhook.get("conversionReviewVersions") or ())
-        return (Stance.OURS if leads_here else Stance.UNSET), (_base64(config.get("caBundle")),)
-    return (Stance.UNSET if take_over else Stance.FOREIGN), ()
+        return (Ownership.OURS if leads_here else Ownership.UNSET), (_base64(config.get("caBundle")),)
+    return (Ownership.UNSET if take_over else Ownership.FOREIGN), ()
 
 
 def service_of(config: Node) -> tuple[str, str]:

@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 from . import names, provided
 from .certificate import Certificate, read_certificates
 from .policy import age_of, derive, has_converged, is_outage, is_probing_impossible, list_foreign_endpoints, may_sign, unusable_reason
-from .state import SKEW_WARN, CertificateState, Mode, Phase, Stance, Target
-from .trust import choose_bundle, holds, is_trusted_everywhere, list_presented_leaves, list_unsynced, ours, shows
+from .state import SKEW_WARN, CertificateState, Mode, Ownership, Phase, Target
+from .trust import choose_bundle, holds, is_synced, is_trusted_everywhere, list_own_authorities, list_presented_leaves, list_unsynced
 
 NOT_USABLE: Final = "not-usable"  # the cause that ends by itself
 
@@ -49,12 +49,12 @@ def _trusting(state: CertificateState, target: Target) -> bool:
     return bool(needed) and all(holds(bundle, needed) for bundle in target.bundles)
 
 
-def unready(state: CertificateState, now: datetime) -> tuple[str, str] | None:
+def find_unready_cause(state: CertificateState, now: datetime) -> tuple[str, str] | None:
     """The first cause for which requests of the API server may fail, as a name and a sentence; None when there is none."""
     return next(((name, text) for name, text in _causes(state, now) if text), None)
 
 
-def not_up(state: CertificateState, now: datetime) -> str:
+def explain_not_up(state: CertificateState, now: datetime) -> str:
     """Why the first write after an installation would fail; empty when it would not. Absent objects don't count."""
     if state.endpoints is not None and not any(endpoint.ready for endpoint in state.endpoints):
         return "no server is ready behind the Service"
@@ -64,14 +64,14 @@ def not_up(state: CertificateState, now: datetime) -> str:
     return "" if bundle and is_trusted_everywhere(state, bundle) else "the trust is not published to every configuration object yet"
 
 
-def reports(state: CertificateState, now: datetime, *, installing: bool = False) -> tuple[Report, ...]:
+def list_reports(state: CertificateState, now: datetime, *, installing: bool = False) -> tuple[Report, ...]:
     """All current problems that waiting may not repair; while objects are `installing`, waiting repairs their absence."""
-    absent = "" if installing else _standing(state, Stance.ABSENT, "does not exist; it is written once it exists")
+    absent = "" if installing else _describe_owned(state, Ownership.ABSENT, "does not exist; it is written once it exists")
     untrusting = _named(state, "doesn't trust the certificate", lambda target: not _trusting(state, target))
     problems = (
         Report("ClockSkew", _skew_text(state) if abs(state.skew) > SKEW_WARN else ""),
         Report("WebhookConfigMissing", absent),
-        Report("WebhookConfigMissing", _standing(state, Stance.FOREIGN, "points to another service and is left alone")),
+        Report("WebhookConfigMissing", _describe_owned(state, Ownership.FOREIGN, "points to another service and is left alone")),
         Report("ObjectImmutable", f"{', '.join(state.fixed)}: the next write deletes it and creates it again" if state.fixed else ""),
         Report("CARotationStuck", _stuck(state, now)),
         Report("TrustMismatch", untrusting if state.mode is Mode.EXTERNAL_INJECTION else ""),
@@ -79,15 +79,15 @@ def reports(state: CertificateState, now: datetime, *, installing: bool = False)
     return tuple(problem for problem in problems if problem.text)
 
 
-def gauges(state: CertificateState, now: datetime) -> dict[str, dict[tuple[str, ...], float]]:
+def make_gauges(state: CertificateState, now: datetime) -> dict[str, dict[tuple[str, ...], float]]:
     """The gauges that follow from facts, by name and values of labels; steps count counters. docs/metrics.md lists them."""
     bundle, leaf = bundle_of(state, now), state.serving.leaf if state.serving else None
     needed = read_certificates(bundle)
-    authorities = ours(state.authority) if state.authority else provided.list_trusted_authorities(state)
+    authorities = list_own_authorities(state.authority) if state.authority else provided.list_trusted_authorities(state)
     standing = []
     for target in state.targets:
-        synced = _trusting(state, target) if state.mode is Mode.EXTERNAL_INJECTION else shows(target, bundle, needed)
-        standing.append(((target.kind.value, target.name), target.stance is Stance.ABSENT, synced))
+        synced = _trusting(state, target) if state.mode is Mode.EXTERNAL_INJECTION else is_synced(target, bundle, needed)
+        standing.append(((target.kind.value, target.name), target.ownership is Ownership.ABSENT, synced))
     return {
         "rotation_phase": {(phase.value,): float(phase is phase_of(state, now)) for phase in Phase},
         "clock_skew_seconds": {(): state.skew.total_seconds()},
@@ -143,8 +143,8 @@ def _named(state: CertificateState, ending: str, wrong: Callable[[Target], bool]
     return f"{', '.join(objects)} {ending}" if objects else ""
 
 
-def _standing(state: CertificateState, stance: Stance, ending: str) -> str:
-    return _named(state, ending, lambda target: target.stance is stance)
+def _describe_owned(state: CertificateState, ownership: Ownership, ending: str) -> str:
+    return _named(state, ending, lambda target: target.ownership is ownership)
 
 
 def _skew_text(state: CertificateState) -> str:
@@ -160,21 +160,21 @@ def _causes(state: CertificateState, now: datetime) -> Iterator[tuple[str, str]]
     yield "certificate-missing", "" if there else "the serving Secret is missing or holds no certificate"
     yield "trust-unknown", "" if _needed(state) else "ca.crt must hold the authority of tls.crt"
     yield "certificate-unusable", _leaf_text(state, now)
-    yield "object-missing", _standing(state, Stance.ABSENT, "is not there")
-    yield "object-foreign", _standing(state, Stance.FOREIGN, "points to another service")
-    yield "conversion-unset", _standing(state, Stance.UNSET, "has no conversion by webhook")
+    yield "object-missing", _describe_owned(state, Ownership.ABSENT, "is not there")
+    yield "object-foreign", _describe_owned(state, Ownership.FOREIGN, "points to another service")
+    yield "conversion-unset", _describe_owned(state, Ownership.UNSET, "has no conversion by webhook")
     yield "trust-differs", _named(state, "doesn't trust the certificate", lambda target: not _trusting(state, target))
     known = state.trust.usable if state.trust else None
     usable = known is None or any(authority.fingerprint in known for authority in _needed(state))
     yield NOT_USABLE, "" if usable else "the authority of the new certificate has not been trusted long enough to be used"
 
 
-def conditions(state: CertificateState, now: datetime) -> str:
+def format_conditions(state: CertificateState, now: datetime) -> str:
     """A JSON list: first `Ready`, then one condition for each report; no times, so that the same facts give the same text."""
-    cause = unready(state, now)
+    cause = find_unready_cause(state, now)
     reason, text = cause or ("Ready", "every request of the API server is trusted and served")
     entries = [{"type": "Ready", "status": "False" if cause else "True", "reason": reason, "message": text}]
-    entries += [{"type": each.reason, "status": "True", "reason": each.reason, "message": each.text} for each in reports(state, now)]
+    entries += [{"type": each.reason, "status": "True", "reason": each.reason, "message": each.text} for each in list_reports(state, now)]
     return json.dumps(entries, separators=(",", ":"), ensure_ascii=False)
 
 

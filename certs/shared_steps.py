@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from .certificate import read_certificates
-from .state import CertificateState, Stance
+from .state import CertificateState, Ownership
 from .step import RewriteServing, Step, Wait, WriteBundle, WriteTrust
 from .trust import is_trusted_everywhere, issuers, list_unsynced
 
@@ -13,7 +13,7 @@ from .trust import is_trusted_everywhere, issuers, list_unsynced
 def write_bundles(state: CertificateState, bundle: bytes, reason: Literal["bootstrap", "rotation", "drift"]) -> Iterator[Step]:
     """Writes to each object that shows another bundle, is ours to write, and has not just refused; never an empty one."""
     for target in list_unsynced(state, bundle) if bundle else ():
-        if target.stance in {Stance.OURS, Stance.UNSET} and not target.refused:
+        if target.ownership in {Ownership.OURS, Ownership.UNSET} and not target.refused:
             # renaming changes the order of the same authorities, which is no drift
             sorted_anew = target.bundles and all(
                 set(read_certificates(shown)) == set(read_certificates(bundle)) for shown in target.bundles

@@ -57,8 +57,8 @@ class Phase(StrEnum):
     DROP = "DROP"
 
 
-class Stance(StrEnum):
-    """Whose the way to us in a configuration object is."""
+class Ownership(StrEnum):
+    """Whose the webhook entries of a configuration object are."""
 
     OURS = "ours"  # entries that name our service; their bundles are ours to write
     UNSET = "unset"  # a CRD without conversion webhook, or one to take over: write the whole stanza
@@ -133,7 +133,7 @@ class Target:
     kind: TargetKind
     name: str
     version: str = ""
-    stance: Stance = Stance.OURS
+    ownership: Ownership = Ownership.OURS
     bundles: tuple[bytes, ...] = ()  # decoded PEM, one per entry that names our service
     refused: str = ""  # why the last write failed; no step writes it again until gathering clears this, after a delay
     release: str = ""  # of the operator, by the schema of a CRD; empty where that isn't known

@@ -94,7 +94,7 @@ class Wait(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing(Step):
+class NoStep(Step):
     """Nothing may be done, and time alone won't change it; the reason is for people."""
 
     why: str

@@ -10,16 +10,16 @@ from ..kube.events import Recorder
 from ..kube.protocol import Node
 from ..kube.resources import DEPLOYMENTS, SECRETS, Resource
 from . import names
-from .gather import Gathered
+from .gather import RotationFacts
 from .installation import Installation
-from .report import Report, conditions, reports
+from .report import Report, format_conditions, list_reports
 from .state import Mode, Target
 from .store import Store
 
 LOG: Final = logging.getLogger("certs.tell")
 
 
-class Teller:
+class Reporter:
     """Reports each step and problem once, until it changes."""
 
     def __init__(self, about: Installation, store: Store, recorder: Recorder) -> None:
@@ -28,9 +28,9 @@ class Teller:
         self._unread = ""  # why the servers' Deployment can't be read
         self._other_release = ""  # of the definitions, as it was last logged
 
-    async def stands(self, facts: Gathered, *, installing: bool) -> None:
+    async def report_problems(self, facts: RotationFacts, *, installing: bool) -> None:
         """Reports the current problems that are new since the last call; objects that are `installing` may still come."""
-        now = frozenset(reports(facts.state, facts.now, installing=installing))
+        now = frozenset(list_reports(facts.state, facts.now, installing=installing))
         for report in sorted(now - self._reported):
             LOG.warning("%s: %s", report.reason, report.text)
             await self.record(facts, "Warning", report.reason, report.text)
@@ -50,9 +50,9 @@ class Teller:
             LOG.warning("%s, and operator.version is %s, which is %s.0 by default: %s", other, version, DEFAULT_LINE, text)
         self._other_release = other
 
-    async def annotate(self, facts: Gathered) -> None:
+    async def annotate(self, facts: RotationFacts) -> None:
         """Updates the annotation; a failure is only logged, since nothing depends on it."""
-        text = conditions(facts.state, facts.now)
+        text = format_conditions(facts.state, facts.now)
         managed, called = self._about.mode is Mode.MANAGED, self._about.called
         own = facts.state.authority if managed else facts.state.trust
         if text == facts.notes.get(names.CONDITIONS) or own is None or self._about.mode is Mode.EXTERNAL_INJECTION:
@@ -63,7 +63,7 @@ class Teller:
         except ApiError as error:
             LOG.warning("the conditions can't be written: %s", error.message)
 
-    async def record(self, facts: Gathered, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
+    async def record(self, facts: RotationFacts, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
         """Writes one Event on the serving Secret and one on the servers' Deployment."""
         called = {"name": self._about.called.serving, "namespace": self._about.called.namespace}  # the Secret may not exist
         secret = _regarding(SECRETS, {**((facts.serving or {}).get("metadata") or {}), **called})

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from .certificate import Certificate, read_certificates
-from .state import AuthoritySecret, CertificateState, Mode, Phase, Stance, Target, TargetKind
+from .state import AuthoritySecret, CertificateState, Mode, Ownership, Phase, Target, TargetKind
 
 _ORDER = tuple(TargetKind)
 _APPROACH = frozenset({Phase.TRUST, Phase.SETTLE})
@@ -48,14 +48,14 @@ def blind(state: CertificateState) -> bool:
     return state.endpoints is None or any(endpoint.ready and not endpoint.leaf for endpoint in state.endpoints)
 
 
-def ours(secret: AuthoritySecret) -> tuple[Certificate, ...]:
+def list_own_authorities(secret: AuthoritySecret) -> tuple[Certificate, ...]:
     """The authorities of the CA Secret: current, next, previous."""
     return tuple(filter(None, (secret.current, secret.next, *secret.previous)))
 
 
 def list_authorities(state: CertificateState) -> tuple[Certificate, ...]:
     """Every known authority, those from the most trustworthy objects first."""
-    places = [ours(state.authority) if state.authority else ()]
+    places = [list_own_authorities(state.authority) if state.authority else ()]
     places.append(state.serving.authorities if state.serving else ())
     places.append(read_certificates(state.trust.bundle) if state.trust else ())
     places += [read_certificates(bundle) for target in state.targets for bundle in target.bundles]
@@ -73,7 +73,7 @@ def issuers(candidates: Iterable[Certificate], leaves: Iterable[Certificate]) ->
     return tuple(candidate for candidate in candidates if any(candidate.issued(leaf) for leaf in every))
 
 
-def survivors(state: CertificateState) -> tuple[Certificate, ...]:
+def list_survivors(state: CertificateState) -> tuple[Certificate, ...]:
     """The old authorities to keep trusting when the CA Secret is lost: the issuers of served leaves.
 
     When not every endpoint could be seen, all authorities that were published last are kept as well.
@@ -118,20 +118,20 @@ def choose_bundle(state: CertificateState, phase: Phase, now: datetime) -> bytes
     return compose_bundle((*mine, *foreign), list_served_leaves(state), now)
 
 
-def shows(target: Target, bundle: bytes, needed: Iterable[Certificate]) -> bool:
+def is_synced(target: Target, bundle: bytes, needed: Iterable[Certificate]) -> bool:
     """Whether an object has exactly the bundle, where cert-manager writes it the authorities needed, or needs none, absent or foreign."""
-    if target.stance in {Stance.ABSENT, Stance.FOREIGN}:
+    if target.ownership in {Ownership.ABSENT, Ownership.FOREIGN}:
         return True
-    if target.stance is Stance.ANNOTATED:
+    if target.ownership is Ownership.ANNOTATED:
         return all(holds(shown, needed) for shown in target.bundles)
-    return target.stance is Stance.OURS and all(shown == bundle for shown in target.bundles)
+    return target.ownership is Ownership.OURS and all(shown == bundle for shown in target.bundles)
 
 
 def list_unsynced(state: CertificateState, bundle: bytes) -> tuple[Target, ...]:
     """The objects that don't show the bundle, in the order in which they are to be written."""
     # cert-manager never overlaps authorities: in `provided` its objects show the new one alone
     needed = state.serving.authorities if state.mode is Mode.PROVIDED and state.serving else read_certificates(bundle)
-    wrong = (target for target in state.targets if not shows(target, bundle, needed))
+    wrong = (target for target in state.targets if not is_synced(target, bundle, needed))
     return tuple(sorted(wrong, key=lambda target: (_ORDER.index(target.kind), target.name)))
 
 

@@ -60,6 +60,6 @@ class Callers:
             certificate = None
         if not certificate or self._trust is None:
             return _NONE, 0.0
-        if not self._trust.bears(certificate):
+        if not self._trust.allows(certificate):
             return _STRANGER, 0.0
         return "", ssl.cert_time_to_seconds(certificate["notAfter"])

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from ..certs.context import Change, Directory, Offer, ReloadingContext
-from ..certs.delivery import Choice, Content, Delivery, Gate, Source
+from ..certs.delivery import Delivery, Gate, PairChoice, PairContent, Source
 from ..certs.files import PairError
 from ..certs.names import TLS_AUTHORITY, TLS_CERTIFICATE, TLS_KEY
 from ..kube.times import now as local_now
@@ -46,15 +46,15 @@ class CertificateSource:
     def delivered(self, report: Mapping[str, Any]) -> None:
         """Takes a report of `SecretWatch`."""
         self.away = str(report["why"])
-        held: Content | str = self.away or "it has not answered yet"
+        held: PairContent | str = self.away or "it has not answered yet"
         if (pair := report["pair"]) is not None:
             try:
-                held = Content(*(base64.b64decode(pair[name]) for name in (TLS_CERTIFICATE, TLS_KEY, TLS_AUTHORITY)))
+                held = PairContent(*(base64.b64decode(pair[name]) for name in (TLS_CERTIFICATE, TLS_KEY, TLS_AUTHORITY)))
             except (binascii.Error, ValueError):
                 held = "the Secret's data must be base64"
-        self._delivery.hold(Source.API, held)
+        self._delivery.store(Source.API, held)
         usable = report["usable"]
-        self._delivery.restrict(Gate(heard=bool(report["heard"]), usable=None if usable is None else frozenset(usable)))
+        self._delivery.restrict(Gate(listed=bool(report["heard"]), usable=None if usable is None else frozenset(usable)))
 
     def offer(self) -> Offer:
         """The pair to serve now. Raises PairError when there is none."""
@@ -64,11 +64,11 @@ class CertificateSource:
         content = choice.pair.content
         return Offer(content.certificate, content.key, content.bundle, choice.pair.source, choice.trouble)
 
-    def _choice(self) -> Choice:
+    def _choice(self) -> PairChoice:
         try:
-            self._delivery.hold(Source.FILE, Content(*self._files.offer()[:3]))
+            self._delivery.store(Source.FILE, PairContent(*self._files.offer()[:3]))
         except PairError as error:
-            self._delivery.hold(Source.FILE, str(error))
+            self._delivery.store(Source.FILE, str(error))
         choice = self._delivery.choose(self._now(), self._seconds())
         if choice.warning and choice.warning != self._warned:
             _LOG.warning("%s", choice.warning)

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import kind_of, read_certificate, read_certificates, read_key
 from dynamo_webhooks.certs.context import Change, ReloadingContext
-from dynamo_webhooks.certs.delivery import Content, Source, accept
+from dynamo_webhooks.certs.delivery import PairContent, Source, accept
 from dynamo_webhooks.certs.files import CERTIFICATE, KEY, PairError, store
 from tests.certs.states import read
 from tests.certs.world import verifies
@@ -115,7 +115,7 @@ def test_a_certificate_that_the_library_does_not_know_is_refused_like_any_other(
     odd = ssl.DER_cert_to_PEM_cert(der.replace(before, after)).encode()
     for bundle in (authority.certificate, odd):
         with pytest.raises(PairError, match=r"^tls\.crt must"):
-            accept(Content(odd, good.key, bundle), Source.API, "a.b.svc", NOW)
+            accept(PairContent(odd, good.key, bundle), Source.API, "a.b.svc", NOW)
     for one in read_certificates(odd):
         assert (one.names, one.is_authority, one.issued(one)) == (frozenset(), False, False)
     context = ReloadingContext(tmp_path, clock=lambda: NOW)

@@ -12,9 +12,9 @@ from dynamo_webhooks.certs.delivery import (
     DELETED_LIST_SECONDS,
     TRUST_TIMEOUT_SECONDS,
     UNLISTED_TIMEOUT_SECONDS,
-    Content,
     Delivery,
     Gate,
+    PairContent,
     Source,
     accept,
 )
@@ -27,14 +27,14 @@ OLD, NEW = make_authority(NOW, generation=1), make_authority(NOW, generation=2)
 DAY: Final = timedelta(days=1)
 
 
-def content(authority: KeyPair = OLD, *, at: datetime = NOW, name: str = NAME, bundle: bytes | None = None) -> Content:
+def content(authority: KeyPair = OLD, *, at: datetime = NOW, name: str = NAME, bundle: bytes | None = None) -> PairContent:
     leaf = issue_leaf(authority, [name], at)
-    return Content(leaf.certificate, leaf.key, authority.certificate if bundle is None else bundle)
+    return PairContent(leaf.certificate, leaf.key, authority.certificate if bundle is None else bundle)
 
 
 def usable(*authorities: KeyPair) -> Gate:
     found = [read_certificate(each.certificate) for each in authorities]
-    return Gate(heard=True, usable=frozenset(each.fingerprint for each in found if each))
+    return Gate(listed=True, usable=frozenset(each.fingerprint for each in found if each))
 
 
 class Server:
@@ -48,50 +48,50 @@ class Server:
         if gate is not None:
             self.delivery.restrict(gate)
 
-    def api(self, held: Content | str) -> Content | None:
-        self.delivery.hold(Source.API, held)
+    def api(self, held: PairContent | str) -> PairContent | None:
+        self.delivery.store(Source.API, held)
         return self.serves()
 
-    def file(self, held: Content | str) -> Content | None:
-        self.delivery.hold(Source.FILE, held)
+    def file(self, held: PairContent | str) -> PairContent | None:
+        self.delivery.store(Source.FILE, held)
         return self.serves()
 
-    def after(self, seconds: float) -> Content | None:
+    def after(self, seconds: float) -> PairContent | None:
         self.seconds += seconds
         self.now += timedelta(seconds=seconds)
         return self.serves()
 
-    def serves(self) -> Content | None:
+    def serves(self) -> PairContent | None:
         choice = self.delivery.choose(self.now, self.seconds)
         self.trouble, self.warning = choice.trouble, choice.warning
         return choice.pair.content if choice.pair else None
 
 
-OPEN: Final = Gate(heard=True)
+OPEN: Final = Gate(listed=True)
 GOOD: Final = content()
 T9: Final = {
     "tomorrow's": (content(at=NOW + DAY), "not valid before"),
     "expired": (content(at=NOW - timedelta(days=400)), "has expired"),
     "another name's": (content(name="other.dynamo-system.svc"), f"must name {NAME}, and names other.dynamo-system.svc"),
-    "another key's": (Content(GOOD.certificate, content().key, GOOD.bundle), "must be the key of tls.crt"),
+    "another key's": (PairContent(GOOD.certificate, content().key, GOOD.bundle), "must be the key of tls.crt"),
     "a stranger's": (content(bundle=NEW.certificate), "must chain to an authority in ca.crt"),
     "without authorities": (content(bundle=b""), "ca.crt must hold"),
-    "no certificate": (Content(b"nonsense", GOOD.key, GOOD.bundle), "tls.crt must hold"),
-    "no key": (Content(GOOD.certificate, b"", GOOD.bundle), "tls.key must hold"),
+    "no certificate": (PairContent(b"nonsense", GOOD.key, GOOD.bundle), "tls.crt must hold"),
+    "no key": (PairContent(GOOD.certificate, b"", GOOD.bundle), "tls.key must hold"),
 }
 
 
 @run_each("source", Source)
 @run_each(("offered", "words"), T9.values(), ids=T9.keys())
-def test_what_must_not_be_served_is_refused_and_the_old_pair_stays(offered: Content, words: str, source: Source) -> None:
+def test_what_must_not_be_served_is_refused_and_the_old_pair_stays(offered: PairContent, words: str, source: Source) -> None:
     server = Server(OPEN)
     assert server.api(GOOD) is GOOD
-    server.delivery.hold(source, offered)
+    server.delivery.store(source, offered)
     assert server.serves() is GOOD
     assert f"{source}: " in server.trouble
     assert words in server.trouble
     alone = Server(OPEN)
-    alone.delivery.hold(source, offered)
+    alone.delivery.store(source, offered)
     assert alone.serves() is None
     assert words in alone.trouble
 
@@ -218,10 +218,10 @@ def test_a_foreign_chain_with_an_intermediate_is_accepted_by_its_root() -> None:
     middle = root.create_child_ca()
     leaf = middle.issue_cert(NAME)
     chain = b"".join(each.bytes() for each in leaf.cert_chain_pems)
-    held = Content(chain, leaf.private_key_pem.bytes(), root.cert_pem.bytes())
+    held = PairContent(chain, leaf.private_key_pem.bytes(), root.cert_pem.bytes())
     found = accept(held, Source.FILE, NAME, datetime.now(UTC))
     anchor = read_certificate(root.cert_pem.bytes())
     assert anchor is not None
     assert found.authorities == {anchor.fingerprint}
     with pytest.raises(PairError, match="must chain"):
-        accept(Content(leaf.cert_chain_pems[0].bytes(), held.key, held.bundle), Source.FILE, NAME, datetime.now(UTC))
+        accept(PairContent(leaf.cert_chain_pems[0].bytes(), held.key, held.bundle), Source.FILE, NAME, datetime.now(UTC))

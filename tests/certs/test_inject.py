@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from dynamo_webhooks.certs.inject import Injector, OverwrittenError, operations
+from dynamo_webhooks.certs.inject import Injector, OverwrittenError, make_patch
 from dynamo_webhooks.certs.reading import read_target
 from dynamo_webhooks.certs.state import Profile, TargetKind
 from dynamo_webhooks.kube.errors import ConflictError
@@ -24,7 +24,7 @@ ENCODED = base64.b64encode(TRUSTED).decode()
 
 def _patch(kind: TargetKind, obj: Node) -> list[Node]:
     target = read_target(kind, obj["metadata"]["name"], obj, PROFILE.service, PROFILE.namespace)
-    return operations(target, obj, TRUSTED, PROFILE)
+    return make_patch(target, obj, TRUSTED, PROFILE)
 
 
 def test_only_entries_that_name_our_service_are_written_and_each_is_tested_first() -> None:

@@ -6,12 +6,12 @@ from typing import Any
 
 from dynamo_webhooks.certs.authority import make_authority
 from dynamo_webhooks.certs.plan import next_step, published_bundle, repair
-from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState, Endpoint, Hint, Mode, Phase, Stance, Trust
+from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState, Endpoint, Hint, Mode, Ownership, Phase, Trust
 from dynamo_webhooks.certs.step import (
     CreateAuthority,
     DropPrevious,
     MarkPhase,
-    Nothing,
+    NoStep,
     PromoteNext,
     RewriteServing,
     Step,
@@ -26,7 +26,7 @@ from tests.rows import run_each
 
 ROLLING: dict[str, Any] = {"slots": "b<a", "by": "b", "shows": ("ba",), "usable": "ab"}
 SECOND = timedelta(seconds=1)
-THEIRS = tuple(replace(one, stance=Stance.ANNOTATED) for one in targets(bundle("a")))
+THEIRS = tuple(replace(one, ownership=Ownership.ANNOTATED) for one in targets(bundle("a")))
 
 
 @run_each(
@@ -67,7 +67,7 @@ THEIRS = tuple(replace(one, stance=Stance.ANNOTATED) for one in targets(bundle("
         (CreateAuthority((authority("a"),)), {"authority": None}),
         (CreateAuthority((authority("a"),)), {"slots": "", "by": "a"}),
         (CreateAuthority(()), {"authority": None, "by": "", "shows": ("",)}),
-        (Nothing, {"authority": None, "by": "", "shows": ("",), "skew": timedelta(hours=2)}),
+        (NoStep, {"authority": None, "by": "", "shows": ("",), "skew": timedelta(hours=2)}),
         (StoreNext("key-lost"), {"keys": ""}),
         (StoreNext("key-lost"), {**ROLLING, "by": "", "presents": "b", "keys": "", "phase": Phase.DRAIN}),
         (WriteServing("current", bundle("a"), "missing"), {"by": "", "presents": "a"}),
@@ -160,11 +160,11 @@ def test_a_bundle_is_published_once_it_is_everywhere_until_another_one_is_on_its
         ({}, False),
         ({"bundles": (b"",)}, True),
         ({"bundles": (bundle("a"), bundle("b"))}, True),
-        ({"bundles": (), "stance": Stance.UNSET}, True),
+        ({"bundles": (), "ownership": Ownership.UNSET}, True),
         ({"bundles": (b"",), "refused": "it is immutable"}, False),
-        ({"bundles": (b"",), "stance": Stance.FOREIGN}, False),
-        ({"bundles": (b"",), "stance": Stance.ANNOTATED}, False),
-        ({"bundles": (), "stance": Stance.ABSENT}, False),
+        ({"bundles": (b"",), "ownership": Ownership.FOREIGN}, False),
+        ({"bundles": (b"",), "ownership": Ownership.ANNOTATED}, False),
+        ({"bundles": (), "ownership": Ownership.ABSENT}, False),
     ],
 )
 def test_an_object_that_lost_the_published_bundle_gets_it_back(changes: dict[str, Any], *, lost: bool) -> None:

@@ -79,7 +79,7 @@ class Site:
         self.prober = Prober(self.cluster, SERVICE, NAMESPACE, NAME, ask=self.pods, clock=self.timing.clock)
 
     async def look(self) -> dict[str, Endpoint]:
-        found = await self.prober.look()
+        found = await self.prober.probe()
         assert found is not None
         return {each.address: each for each in found}
 
@@ -163,7 +163,7 @@ async def test_names_and_absent_conditions_are_understood(site: Site) -> None:
 
 async def test_without_permission_nothing_is_known(site: Site) -> None:
     site.cluster.denied.add(("list", "endpointslices"))
-    assert await site.prober.look() is None
+    assert await site.prober.probe() is None
     assert not await site.prober.anybody_behind("other")
 
 

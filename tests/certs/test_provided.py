@@ -16,15 +16,15 @@ from dynamo_webhooks.certs.certificate import read_certificates
 from dynamo_webhooks.certs.plan import next_step
 from dynamo_webhooks.certs.provided import bundle_of, phase
 from dynamo_webhooks.certs.reading import read_serving, read_trust
-from dynamo_webhooks.certs.report import gauges, unready
-from dynamo_webhooks.certs.state import Endpoint, Mode, Phase, Stance, Target, TargetKind
-from dynamo_webhooks.certs.step import MarkPhase, Nothing, Wait, WriteBundle, WriteTrust
+from dynamo_webhooks.certs.report import find_unready_cause, make_gauges
+from dynamo_webhooks.certs.state import Endpoint, Mode, Ownership, Phase, Target, TargetKind
+from dynamo_webhooks.certs.step import MarkPhase, NoStep, Wait, WriteBundle, WriteTrust
 from tests.certs.states import BORN, NOW, authority, bundle, leaf_pair, pair, read, serving_of, state
 from tests.certs.test_rotation import Hands
 from tests.certs.world import CALLED, START, TARGETS, World, leaf_of, secret_of
 
 FIRST, SECOND, THIRD = (make_authority(START, generation=number, organisation="somebody else") for number in (1, 2, 3))
-ALLOWED = (WriteBundle, WriteTrust, MarkPhase, Wait, Nothing)
+ALLOWED = (WriteBundle, WriteTrust, MarkPhase, Wait, NoStep)
 
 
 def shown(world: World) -> set[tuple[str, ...]]:
@@ -34,13 +34,13 @@ def shown(world: World) -> set[tuple[str, ...]]:
 def test_without_trust_nothing_can_be_done() -> None:
     """Without `ca.crt`, the configured bundle is used; without both, an Event reports it."""
     bare = replace(state(), mode=Mode.PROVIDED, authority=None, serving=serving_of(leaf_pair("a"), b""))
-    assert isinstance(next_step(replace(bare, serving=None), NOW), Nothing)
+    assert isinstance(next_step(replace(bare, serving=None), NOW), NoStep)
     step = next_step(bare, NOW)
-    assert isinstance(step, Nothing)
+    assert isinstance(step, NoStep)
     assert "must hold ca.crt" in step.why
     assert phase(bare, NOW) is Phase.BOOTSTRAP
     assert bundle_of(replace(bare, configured_trust=bundle("a")), NOW) == bundle("a")
-    assert unready(bare, NOW) == ("trust-unknown", "ca.crt must hold the authority of tls.crt")
+    assert find_unready_cause(bare, NOW) == ("trust-unknown", "ca.crt must hold the authority of tls.crt")
 
 
 def test_a_drift_restarts_the_waiting() -> None:
@@ -99,7 +99,7 @@ def test_an_authority_behind_an_intermediate() -> None:
     made = leaf_of(between, NOW)
     serving = serving_of(KeyPair(made.certificate + between.certificate, made.key), bundle("a"))
     chained = replace(state(), mode=Mode.PROVIDED, authority=None, serving=serving, endpoints=(Endpoint("1", read(made.certificate), 2),))
-    assert unready(chained, NOW) is None
+    assert find_unready_cause(chained, NOW) is None
     assert bundle_of(chained, NOW) == bundle("a")
 
 
@@ -115,9 +115,9 @@ def test_external_injection_only_compares() -> None:
         quiet = replace(found, mode=Mode.EXTERNAL_INJECTION, authority=None)
         assert isinstance(next_step(quiet, NOW), Wait)
     wrong = replace(theirs, targets=(external(bundle("a"), b""),))
-    assert unready(wrong, NOW) == ("trust-differs", "ValidatingWebhookConfiguration x doesn't trust the certificate")
-    annotated = replace(external(bundle("ab")), stance=Stance.ANNOTATED)
-    assert unready(replace(theirs, targets=(annotated,), trust=None), NOW) is None
+    assert find_unready_cause(wrong, NOW) == ("trust-differs", "ValidatingWebhookConfiguration x doesn't trust the certificate")
+    annotated = replace(external(bundle("ab")), ownership=Ownership.ANNOTATED)
+    assert find_unready_cause(replace(theirs, targets=(annotated,), trust=None), NOW) is None
 
 
 def test_trust_stays_in_sync_while_the_serving_secret_is_away() -> None:
@@ -127,12 +127,12 @@ def test_trust_stays_in_sync_while_the_serving_secret_is_away() -> None:
     run(world)
     before = shown(world)
     world.remove(CALLED.serving)
-    told = [*gauges(world.gather(), world.wall)["trust_in_sync"].values()]
+    told = [*make_gauges(world.gather(), world.wall)["trust_in_sync"].values()]
     assert told == [1.0] * len(TARGETS)
     run(world)
     assert shown(world) == before
     world.set_bundle(TARGETS[0][1], FIRST.certificate + SECOND.certificate)
-    assert 0.0 in [*gauges(world.gather(), world.wall)["trust_in_sync"].values()]
+    assert 0.0 in [*make_gauges(world.gather(), world.wall)["trust_in_sync"].values()]
 
 
 AUTHORITIES = (FIRST, SECOND, THIRD)
@@ -153,7 +153,7 @@ def work(world: World, passes: int) -> None:
         step = world.step()
         assert isinstance(step, ALLOWED)
         world.check_trust()
-        if isinstance(step, (Wait, Nothing)):
+        if isinstance(step, (Wait, NoStep)):
             world.advance(11)
 
 

@@ -14,7 +14,7 @@ from dynamo_webhooks.certs import names
 from dynamo_webhooks.certs.contents import make_content
 from dynamo_webhooks.certs.names import Names
 from dynamo_webhooks.certs.reading import read_authority, read_serving, read_target, read_trust
-from dynamo_webhooks.certs.state import Hint, Phase, Stance, TargetKind
+from dynamo_webhooks.certs.state import Hint, Ownership, Phase, TargetKind
 from dynamo_webhooks.certs.step import (
     AdoptAuthority,
     CreateAuthority,
@@ -100,42 +100,47 @@ def hooks(*configs: dict[str, Any], note: str = "") -> dict[str, Any]:
 
 
 @run_each(
-    ("stance", "bundles", "kind", "obj"),
+    ("ownership", "bundles", "kind", "obj"),
     [
-        (Stance.ABSENT, (), CRD, None),
-        (Stance.UNSET, (), CRD, {"metadata": {}, "spec": {}}),
-        (Stance.UNSET, (), CRD, crd("None")),
-        (Stance.OURS, (b"",), CRD, crd(service=CONVERT)),
-        (Stance.OURS, (PEM,), CRD, crd(service=CONVERT, caBundle=base64.b64encode(PEM).decode())),
-        (Stance.UNSET, (b"",), CRD, crd(service=SERVICE)),
-        (Stance.UNSET, (b"",), CRD, crd(service={**SERVICE, "path": "/convert/"})),
-        (Stance.UNSET, (b"",), CRD, crd(service=CONVERT, versions=["v1beta1"])),
-        (Stance.FOREIGN, (), CRD, crd(service={**SERVICE, "namespace": "other"})),
-        (Stance.FOREIGN, (), CRD, crd(url="https://example.org")),
-        (Stance.OURS, (b"", PEM), WEBHOOK, hooks({"service": SERVICE}, {"service": SERVICE, "caBundle": base64.b64encode(PEM).decode()})),
+        (Ownership.ABSENT, (), CRD, None),
+        (Ownership.UNSET, (), CRD, {"metadata": {}, "spec": {}}),
+        (Ownership.UNSET, (), CRD, crd("None")),
+        (Ownership.OURS, (b"",), CRD, crd(service=CONVERT)),
+        (Ownership.OURS, (PEM,), CRD, crd(service=CONVERT, caBundle=base64.b64encode(PEM).decode())),
+        (Ownership.UNSET, (b"",), CRD, crd(service=SERVICE)),
+        (Ownership.UNSET, (b"",), CRD, crd(service={**SERVICE, "path": "/convert/"})),
+        (Ownership.UNSET, (b"",), CRD, crd(service=CONVERT, versions=["v1beta1"])),
+        (Ownership.FOREIGN, (), CRD, crd(service={**SERVICE, "namespace": "other"})),
+        (Ownership.FOREIGN, (), CRD, crd(url="https://example.org")),
         (
-            Stance.OURS,
+            Ownership.OURS,
+            (b"", PEM),
+            WEBHOOK,
+            hooks({"service": SERVICE}, {"service": SERVICE, "caBundle": base64.b64encode(PEM).decode()}),
+        ),
+        (
+            Ownership.OURS,
             (b"",),
             WEBHOOK,
             hooks({"url": "https://example.org"}, {"service": SERVICE}, {"service": {"name": "x", "namespace": "y"}}),
         ),
-        (Stance.FOREIGN, (), WEBHOOK, hooks({"url": "https://example.org"})),
-        (Stance.FOREIGN, (), WEBHOOK, {"metadata": {}}),
-        (Stance.ANNOTATED, (b"",), WEBHOOK, hooks({"service": SERVICE}, note="cert-manager.io/inject-ca-from")),
-        (Stance.FOREIGN, (), WEBHOOK, hooks({"url": "x"}, note="cert-manager.io/inject-ca-from-secret")),
+        (Ownership.FOREIGN, (), WEBHOOK, hooks({"url": "https://example.org"})),
+        (Ownership.FOREIGN, (), WEBHOOK, {"metadata": {}}),
+        (Ownership.ANNOTATED, (b"",), WEBHOOK, hooks({"service": SERVICE}, note="cert-manager.io/inject-ca-from")),
+        (Ownership.FOREIGN, (), WEBHOOK, hooks({"url": "x"}, note="cert-manager.io/inject-ca-from-secret")),
     ],
 )
-def test_stances(stance: Stance, bundles: tuple[bytes, ...], kind: TargetKind, obj: dict[str, Any] | None) -> None:
+def test_ownerships(ownership: Ownership, bundles: tuple[bytes, ...], kind: TargetKind, obj: dict[str, Any] | None) -> None:
     """Entries that call the installation's Service; an entry with a URL or another Service is foreign."""
     found = read_target(kind, "x", obj, PROFILE.service, PROFILE.namespace)
-    assert (found.stance, found.bundles) == (stance, bundles)
+    assert (found.ownership, found.bundles) == (ownership, bundles)
 
 
 def test_a_stanza_is_taken_over_only_when_told() -> None:
     """Never stolen."""
     other = crd(service={"name": "theirs", "namespace": "n"})
-    assert read_target(CRD, "x", other, "s", "n").stance is Stance.FOREIGN
-    assert read_target(CRD, "x", other, "s", "n", take_over=True).stance is Stance.UNSET
+    assert read_target(CRD, "x", other, "s", "n").ownership is Ownership.FOREIGN
+    assert read_target(CRD, "x", other, "s", "n", take_over=True).ownership is Ownership.UNSET
 
 
 @run_each(

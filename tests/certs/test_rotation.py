@@ -16,7 +16,7 @@ from dynamo_webhooks.certs.reading import read_authority
 from dynamo_webhooks.certs.state import Mode, Phase
 from dynamo_webhooks.certs.step import (
     MarkPhase,
-    Nothing,
+    NoStep,
     Step,
     Wait,
     WriteBundle,
@@ -71,7 +71,7 @@ def test_a_secret_of_another_operator_delays_the_first_certificate_by_no_wait(wi
     world.put_serving(left_by_another_operator(with_key=with_key))
     began = world.mono
     for _ in range(30):
-        assert not isinstance(world.step(), Wait | Nothing)
+        assert not isinstance(world.step(), Wait | NoStep)
         for index in range(len(world.servers)):
             world.refresh(index)
         world.advance(1)
@@ -184,7 +184,7 @@ class Rotation(Hands):
     @rule(passes=st.integers(1, 8))
     def work(self, passes: int) -> None:
         for _ in range(passes):
-            if isinstance(self.world.step(), (Wait, Nothing)):
+            if isinstance(self.world.step(), (Wait, NoStep)):
                 break
             self.world.check_trust()
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from dynamo_webhooks.certs.authority import issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import read_certificates
-from dynamo_webhooks.certs.state import Endpoint, Phase, Stance, Target, TargetKind
-from dynamo_webhooks.certs.trust import MAX_AUTHORITIES, choose_bundle, compose_bundle, is_trusted_everywhere, survivors
+from dynamo_webhooks.certs.state import Endpoint, Ownership, Phase, Target, TargetKind
+from dynamo_webhooks.certs.trust import MAX_AUTHORITIES, choose_bundle, compose_bundle, is_trusted_everywhere, list_survivors
 from tests.certs.states import NOW, authority, bundle, read, state
 from tests.rows import run_each
 
@@ -65,7 +65,7 @@ def test_wanted(expected: str, phase: Phase, facts: dict[str, Any]) -> None:
 def test_survivors_of_a_lost_secret(expected: str, facts: dict[str, Any]) -> None:
     """The issuers of served leaves, from any object that still holds them."""
     lost = replace(state(**facts), authority=None)
-    assert sorted(letters(b"".join(one.pem for one in survivors(lost)))) == sorted(expected)
+    assert sorted(letters(b"".join(one.pem for one in list_survivors(lost)))) == sorted(expected)
 
 
 @run_each(
@@ -76,11 +76,11 @@ def test_survivors_of_a_lost_secret(expected: str, facts: dict[str, Any]) -> Non
         (False, Target(VALIDATING, "x", bundles=(bundle("ba"),))),
         (False, Target(VALIDATING, "x", bundles=(b"",))),
         (False, Target(VALIDATING, "x", bundles=(bundle("ab") + b"\n",))),
-        (False, Target(TargetKind.CRD, "x", stance=Stance.UNSET)),
-        (True, Target(VALIDATING, "x", stance=Stance.ABSENT)),
-        (True, Target(VALIDATING, "x", stance=Stance.FOREIGN)),
-        (True, Target(VALIDATING, "x", stance=Stance.ANNOTATED, bundles=(bundle("cba"),))),
-        (False, Target(VALIDATING, "x", stance=Stance.ANNOTATED, bundles=(bundle("a"),))),
+        (False, Target(TargetKind.CRD, "x", ownership=Ownership.UNSET)),
+        (True, Target(VALIDATING, "x", ownership=Ownership.ABSENT)),
+        (True, Target(VALIDATING, "x", ownership=Ownership.FOREIGN)),
+        (True, Target(VALIDATING, "x", ownership=Ownership.ANNOTATED, bundles=(bundle("cba"),))),
+        (False, Target(VALIDATING, "x", ownership=Ownership.ANNOTATED, bundles=(bundle("a"),))),
     ],
 )
 def test_what_shows_a_bundle(shown: bool, target: Target) -> None:

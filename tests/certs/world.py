@@ -14,12 +14,12 @@ from dynamo_webhooks.certs import names
 from dynamo_webhooks.certs.authority import KeyPair, issue_leaf, make_authority
 from dynamo_webhooks.certs.certificate import Certificate, read_certificates
 from dynamo_webhooks.certs.contents import make_content
-from dynamo_webhooks.certs.delivery import Content, Delivery, Gate, Source
+from dynamo_webhooks.certs.delivery import Delivery, Gate, PairContent, Source
 from dynamo_webhooks.certs.plan import next_step
 from dynamo_webhooks.certs.policy import derive, is_outage
 from dynamo_webhooks.certs.reading import read_authority, read_serving, read_target, read_trust
 from dynamo_webhooks.certs.state import ROUND_APART, CertificateState, Endpoint, Mode, Phase, Profile, TargetKind, Timings
-from dynamo_webhooks.certs.step import CreateAuthority, Nothing, Step, Wait, WriteBundle, WriteServing
+from dynamo_webhooks.certs.step import CreateAuthority, NoStep, Step, Wait, WriteBundle, WriteServing
 from dynamo_webhooks.certs.store import as_object
 from dynamo_webhooks.certs.trust import issuers, list_authorities
 
@@ -159,9 +159,9 @@ class World:
         held |= {} if late else {Source.API: self.objects.get(CALLED.serving)}
         for source, node in held.items():
             parts = [base64.b64decode((node or {"data": {}})["data"].get(name, "")) for name in ("tls.crt", "tls.key", "ca.crt")]
-            server.delivery.hold(source, Content(*parts) if node else "there is none")
+            server.delivery.store(source, PairContent(*parts) if node else "there is none")
         gate = self.objects.get(CALLED.trust)
-        server.delivery.restrict(Gate(heard=True, usable=read_trust(gate).usable if gate else None))
+        server.delivery.restrict(Gate(listed=True, usable=read_trust(gate).usable if gate else None))
         pair, _, resort = server.delivery.choose(self.wall, self.mono)
         before, server.leaf = server.leaf, pair.leaf if pair else None
         node = held.get(pair.source) if pair and server.leaf != before and (gate is None or resort) else None
@@ -207,7 +207,7 @@ class World:
 
     def perform(self, state: CertificateState, step: Step) -> None:
         self.steps.append(step)
-        if isinstance(step, (Wait, Nothing)):
+        if isinstance(step, (Wait, NoStep)):
             return
         if isinstance(step, WriteBundle):
             self._inject(state, step)
@@ -354,7 +354,7 @@ class World:
             for index in range(len(self.servers)):
                 self.refresh(index)
             self.check_trust()
-            if isinstance(step, (Wait, Nothing)):
+            if isinstance(step, (Wait, NoStep)):
                 content_since = content_since + 1 if self.phase() is Phase.STABLE else 0
                 if content_since == 2:
                     return

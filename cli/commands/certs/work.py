@@ -6,17 +6,17 @@ from typing import Any
 from ....certs import names
 from ....certs.certificate import Certificate, read_certificates
 from ....certs.contents import make_content
-from ....certs.gather import Gathered, Gatherer, Refusals
+from ....certs.gather import Gatherer, Refusals, RotationFacts
 from ....certs.inject import Injector, OverwrittenError
 from ....certs.installation import Installation
 from ....certs.plan import next_step
 from ....certs.policy import can_sign, may_sign
 from ....certs.probe import Prober
-from ....certs.report import bundle_of, phase_of, reports, unready
-from ....certs.state import Mode, Phase, Stance, Target
-from ....certs.step import Nothing, Wait, WriteServing
+from ....certs.report import bundle_of, find_unready_cause, list_reports, phase_of
+from ....certs.state import Mode, Ownership, Phase, Target
+from ....certs.step import NoStep, Wait, WriteServing
 from ....certs.store import Store
-from ....certs.trust import holds, list_unsynced, ours, shows
+from ....certs.trust import holds, is_synced, list_own_authorities, list_unsynced
 from ....kube.errors import ApiError
 from ....kube.protocol import Cluster
 
@@ -77,17 +77,17 @@ class CertificateActions:
         if not bundle:
             raise RefusedError("no authority to trust was found in the CA Secret, the serving Secret or trustFile")
         wrong = list_unsynced(gathered.state, bundle)
-        absent = [target for target in gathered.state.targets if target.stance in {Stance.ABSENT, Stance.FOREIGN}]
+        absent = [target for target in gathered.state.targets if target.ownership in {Ownership.ABSENT, Ownership.FOREIGN}]
         return [await self._write(target, bundle, dry_run=dry_run) for target in (*wrong, *absent)]
 
     async def _write(self, target: Target, bundle: bytes, *, dry_run: bool) -> tuple[bool, str]:
         named = f"{target.kind} {target.name}"
-        if target.stance not in {Stance.OURS, Stance.UNSET}:
+        if target.ownership not in {Ownership.OURS, Ownership.UNSET}:
             why = {
-                Stance.ABSENT: "is not there",
-                Stance.FOREIGN: "points to another service and is left alone",
-                Stance.ANNOTATED: "is written by cert-manager and left alone",
-            }[target.stance]
+                Ownership.ABSENT: "is not there",
+                Ownership.FOREIGN: "points to another service and is left alone",
+                Ownership.ANNOTATED: "is written by cert-manager and left alone",
+            }[target.ownership]
             return False, f"{named} {why}"
         if target.refused:
             return False, f"{named}: {target.refused}"
@@ -102,20 +102,23 @@ class CertificateActions:
             raise RefusedError(f"{what} is not made by the provisioner in mode {self.about.mode}; renew it at its issuer")
 
 
-def describe_cluster(gathered: Gathered) -> Facts:
+def describe_cluster(gathered: RotationFacts) -> Facts:
     """All facts of a cluster that a provisioner decides from, in the order of their importance; never a key."""
     state, now = gathered.state, gathered.now
-    cause = unready(state, now)
+    cause = find_unready_cause(state, now)
     step = next_step(state, now)
-    authorities = (*(ours(state.authority) if state.authority else ()), *(state.serving.authorities if state.serving else ()))
+    authorities = (
+        *(list_own_authorities(state.authority) if state.authority else ()),
+        *(state.serving.authorities if state.serving else ()),
+    )
     return {
         "ready": cause is None,
         "reason": cause[1] if cause else "",
         "mode": state.mode.value,
         "phase": phase_of(state, now).value,
-        "next": step.why if isinstance(step, (Wait, Nothing)) else type(step).__name__,
+        "next": step.why if isinstance(step, (Wait, NoStep)) else type(step).__name__,
         "clockSkewSeconds": round(state.skew.total_seconds()),
-        "reports": [{"reason": each.reason, "text": each.text} for each in reports(state, now)],
+        "reports": [{"reason": each.reason, "text": each.text} for each in list_reports(state, now)],
         "certificate": _certificate(state.serving.leaf) if state.serving and state.serving.leaf else None,
         "authorities": [_certificate(authority) for authority in dict.fromkeys(authorities)],
         "objects": [_object(each, bundle_of(state, now)) for each in state.targets],
@@ -165,5 +168,5 @@ def _certificate(certificate: Certificate) -> Facts:
 
 def _object(target: Target, bundle: bytes) -> Facts:
     needed = read_certificates(bundle)
-    synced = shows(target, bundle, needed) and all(holds(shown, needed) for shown in target.bundles)
-    return {"kind": target.kind.value, "name": target.name, "stance": target.stance.value, "inSync": bool(target.bundles) and synced}
+    synced = is_synced(target, bundle, needed) and all(holds(shown, needed) for shown in target.bundles)
+    return {"kind": target.kind.value, "name": target.name, "stance": target.ownership.value, "inSync": bool(target.bundles) and synced}

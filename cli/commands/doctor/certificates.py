@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from ....certs.certificate import Certificate, read_certificates
-from ....certs.delivery import Content, Source, accept
+from ....certs.delivery import PairContent, Source, accept
 from ....certs.files import PairError
 from ....certs.policy import age_of
-from ....certs.report import NOT_USABLE, reports
-from ....certs.state import DAY, MINUTE, CertificateState, Endpoint, Mode, Phase, Serving, Stance, Target, TargetKind
+from ....certs.report import NOT_USABLE, list_reports
+from ....certs.state import DAY, MINUTE, CertificateState, Endpoint, Mode, Ownership, Phase, Serving, Target, TargetKind
 from ....certs.trust import list_presented_leaves
 from ....kube.lease import MAX_LEASE_FACTOR
 from ....kube.protocol import Node
@@ -44,7 +44,7 @@ def check_secrets(view: ClusterView) -> Iterator[DoctorFinding]:
 def _serving(view: ClusterView, serving: Serving, what: str, repair: str) -> Iterator[DoctorFinding]:
     key = serving.key.pem if serving.key else b""
     try:
-        accepted = accept(Content(serving.chain, key, serving.bundle), Source.API, view.about.profile.server_name, view.now)
+        accepted = accept(PairContent(serving.chain, key, serving.bundle), Source.API, view.about.profile.server_name, view.now)
     except PairError as wrong:
         yield error("certificate", what, str(wrong), repair)
         return
@@ -103,18 +103,18 @@ def check_trust(view: ClusterView) -> Iterator[DoctorFinding]:
 def _target(view: ClusterView, target: Target, leaves: tuple[Certificate, ...], chain: tuple[Certificate, ...]) -> Iterator[DoctorFinding]:
     what, inject = f"{target.kind} {target.name}", repairs.run_certs("inject", view.namespace)
     profile = view.about.profile
-    if target.stance is Stance.UNSET:
+    if target.ownership is Ownership.UNSET:
         text = f"spec.conversion must call the Service {profile.namespace}/{profile.service}: without it fields are lost between versions"
         yield error("conversion", what, text, inject)
-    elif target.stance is Stance.FOREIGN and target.kind is TargetKind.CRD:
+    elif target.ownership is Ownership.FOREIGN and target.kind is TargetKind.CRD:
         text = f"spec.conversion must call the Service {profile.namespace}/{profile.service}; it calls another one and is left unchanged"
         text += ", unless the configuration has certificates.takeOverConversion"
         yield error("conversion", what, text, f"{repairs.convert_by(target.name, profile)} && {inject}")
-    elif target.stance is Stance.ANNOTATED:
+    elif target.ownership is Ownership.ANNOTATED:
         yield info("trust", what, "cert-manager writes its bundle; the provisioner only compares it")
-    if target.stance not in {Stance.OURS, Stance.ANNOTATED}:
+    if target.ownership not in {Ownership.OURS, Ownership.ANNOTATED}:
         return
-    repair = inject if target.stance is Stance.OURS else ""
+    repair = inject if target.ownership is Ownership.OURS else ""
     for bundle in dict.fromkeys(target.bundles):
         authorities = read_certificates(bundle)
         if not authorities:
@@ -133,7 +133,7 @@ def check_rotation(view: ClusterView) -> Iterator[DoctorFinding]:
     where, called = view.namespace, view.about.called
     # where others make the certificates, there is no CA Secret, and the provisioner writes its conditions to the ConfigMap
     what = f"Secret {where}/{called.authority}" if view.state.mode is Mode.MANAGED else f"ConfigMap {where}/{called.trust}"
-    for each in reports(view.state, view.now):
+    for each in list_reports(view.state, view.now):
         if each.reason not in _OWN_WORDS:
             again = repairs.restart(where, "server") if each.reason == "CARotationStuck" else ""
             yield warning("rotation", what, f"{each.reason}: {each.text}", again)

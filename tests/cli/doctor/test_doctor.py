@@ -17,7 +17,7 @@ from dynamo_webhooks.api.kinds import KINDS
 from dynamo_webhooks.api.line import DEFAULT_LINE, NEWEST, Line
 from dynamo_webhooks.certs.names import Names
 from dynamo_webhooks.certs.report import NOT_USABLE
-from dynamo_webhooks.certs.state import CertificateState, Endpoint, Hint, Mode, Phase, Stance, TargetKind
+from dynamo_webhooks.certs.state import CertificateState, Endpoint, Hint, Mode, Ownership, Phase, TargetKind
 from dynamo_webhooks.cli.commands.certs import command as certs
 from dynamo_webhooks.cli.commands.certs.options import Options
 from dynamo_webhooks.cli.commands.doctor import certificates
@@ -131,12 +131,12 @@ def test_bundles_without_a_certificate(mode: Mode) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stance", "level", "check"),
-    [(Stance.UNSET, "error", "conversion"), (Stance.FOREIGN, "error", "conversion"), (Stance.ANNOTATED, "info", "trust")],
+    ("ownership", "level", "check"),
+    [(Ownership.UNSET, "error", "conversion"), (Ownership.FOREIGN, "error", "conversion"), (Ownership.ANNOTATED, "info", "trust")],
 )
-def test_whose_the_way_to_us_is(stance: Stance, level: str, check: str) -> None:
+def test_whose_the_way_to_us_is(ownership: Ownership, level: str, check: str) -> None:
     rest = state()
-    found = replace(rest, targets=(replace(rest.targets[0], stance=stance),))
+    found = replace(rest, targets=(replace(rest.targets[0], ownership=ownership),))
     assert [(each.level, each.check) for each in certificates.check_trust(view(found))] == [(Level(level), check)]
 
 

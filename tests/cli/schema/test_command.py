@@ -11,7 +11,7 @@ import pytest
 
 from dynamo_webhooks.api.kinds import ALPHA, BETA, KINDS, list_kind_versions
 from dynamo_webhooks.api.line import DEFAULT_LINE
-from dynamo_webhooks.certs.gather import Gathered
+from dynamo_webhooks.certs.gather import RotationFacts
 from dynamo_webhooks.cli.commands.certs.work import describe_cluster
 from dynamo_webhooks.cli.commands.doctor.finding import as_data, error, info
 from dynamo_webhooks.cli.commands.schema.kinds import make_mixed_schema, make_schema
@@ -96,7 +96,7 @@ def test_findings_of_the_doctor_and_certificates_are_as_their_schemas_say() -> N
     found = as_data([error("trust", "Secret a/b", "is missing", "kubectl x"), info("scope", "n", "t")])
     assert complaints(ours("doctor"), json.loads(json.dumps(found))) == []
     for each in (state(), replace(state(), serving=None), replace(state(), endpoints=None)):
-        told = json.loads(json.dumps(describe_cluster(Gathered(each, NOW, None, {}))))
+        told = json.loads(json.dumps(describe_cluster(RotationFacts(each, NOW, None, {}))))
         assert complaints(ours("certs"), told) == []
         assert {"mode", "phase", "objects", "endpoints"} <= set(told)
 

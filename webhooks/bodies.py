@@ -24,12 +24,12 @@ class Bodies:
 
     __slots__ = ("_admission", "_conversion", "_limits", "trim")
 
-    def __init__(self, limits: Limits, met: Callable[[Bound], None]) -> None:
-        """`met` is called if a body has to wait for memory."""
+    def __init__(self, limits: Limits, on_bound: Callable[[Bound], None]) -> None:
+        """`on_bound` is called if a body has to wait for memory."""
         self._limits = limits
         # apart, so that no long list keeps an object waiting
         self._admission, self._conversion = (
-            BodyMemory(size, limits, lambda: met(Bound.LARGE_BODIES)) for size in (limits.room, limits.conversion_room)
+            BodyMemory(size, limits, lambda: on_bound(Bound.LARGE_BODIES)) for size in (limits.room, limits.conversion_room)
         )
         self.trim = DelayedTrim()
 

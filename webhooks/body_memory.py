@@ -60,7 +60,7 @@ class Reservation:
         finally:
             self._transfer = None
 
-    def look(self, now: float, limits: Limits) -> None:
+    def check(self, now: float, limits: Limits) -> None:
         """Ends the transfer of a client that has had the time to show that it is slow, and has."""
         seconds = now - self._since
         if self._transfer is None or seconds <= limits.slow_seconds or self.moved >= limits.pace * seconds:
@@ -141,5 +141,5 @@ class BodyMemory:
             return
         now = asyncio.get_running_loop().time()
         for reservation in self._reservations:
-            reservation.look(now, self._limits)
+            reservation.check(now, self._limits)
         self._watch_slow()

@@ -47,11 +47,11 @@ class Callers:
         if not self._trust.authorities:
             return _NO_AUTHORITIES
         if connection.caller is None:
-            connection.caller = self._seen(connection)
+            connection.caller = self._verify(connection)
         wrong, until = connection.caller
         return wrong or (_EXPIRED if self._clock() >= until else "")
 
-    def _seen(self, connection: Connection) -> tuple[str, float]:
+    def _verify(self, connection: Connection) -> tuple[str, float]:
         """The reason to refuse a caller, and the end of its certificate."""
         tls = connection.transport.get_extra_info("ssl_object") if connection.transport is not None else None
         try:

@@ -41,18 +41,18 @@ class CertificateSource:
         self._files = Directory(directory)
         self._now, self._seconds = now, seconds
         self._warned = ""
-        self.away = ""  # why the API server's last data may be outdated; empty while the watch is healthy
+        self.stale = ""  # why the API server's last data may be outdated; empty while the watch is healthy
 
-    def delivered(self, report: Mapping[str, Any]) -> None:
+    def on_delivery(self, report: Mapping[str, Any]) -> None:
         """Takes a report of `SecretWatch`."""
-        self.away = str(report["why"])
-        held: PairContent | str = self.away or "it has not answered yet"
+        self.stale = str(report["why"])
+        content: PairContent | str = self.stale or "it has not answered yet"
         if (pair := report["pair"]) is not None:
             try:
-                held = PairContent(*(base64.b64decode(pair[name]) for name in (TLS_CERTIFICATE, TLS_KEY, TLS_AUTHORITY)))
+                content = PairContent(*(base64.b64decode(pair[name]) for name in (TLS_CERTIFICATE, TLS_KEY, TLS_AUTHORITY)))
             except (binascii.Error, ValueError):
-                held = "the Secret's data must be base64"
-        self._delivery.store(Source.API, held)
+                content = "the Secret's data must be base64"
+        self._delivery.store(Source.API, content)
         usable = report["usable"]
         self._delivery.restrict(Gate(listed=bool(report["heard"]), usable=None if usable is None else frozenset(usable)))
 
@@ -100,7 +100,7 @@ class ServedCertificate:
                 await self._news.wait()
         self._news.clear()
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Takes a new pair into use when there is one, and logs what happened."""
         context, change = self.context, self.context.refresh()
         if change is Change.LOADED:

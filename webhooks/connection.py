@@ -45,7 +45,7 @@ _HEAD: Final = "head"
 _BODY: Final = "body"
 _REQUEST: Final = "request"
 _CLIENT: Final = "client"  # to take an answer
-_REST: Final = "rest"  # of a body that was answered before it came
+_UNREAD_BODY: Final = "rest"  # of a body that was answered before it came
 MAX_UNSENT_BYTES: Final = 64 * 1024  # of a connection: who writes waits when there are more
 PIECE_BYTES: Final = 256 * 1024  # of an answer; the time for writing is for each
 # of the system's queue: a turn of the loop after it was empty, all that waited here is in it, and was received if it is empty again
@@ -120,10 +120,10 @@ class Connection:
     __slots__ = (
         "_armed",
         "_body",
+        "_buffered",
         "_closing",
         "_counted",
         "_due",
-        "_held",
         "_limits",
         "_loop",
         "_reader",
@@ -137,10 +137,10 @@ class Connection:
         "caller",
         "client",
         "generation",
+        "has_request",
         "head",
         "last",
-        "met",
-        "spoken",
+        "on_bound",
         "transport",
         "writing_paused",
     )
@@ -149,28 +149,28 @@ class Connection:
         self,
         service: Service[Connection],
         limits: Limits,
-        met: Callable[[Bound], None],
+        on_bound: Callable[[Bound], None],
         generation: int,
         registry: Registry,
         client: str,
     ) -> None:
-        """`met` counts bounds. `client`: who shares CPU time fairly with others, see fair_queue.py.
+        """`on_bound` counts bounds. `client`: who shares CPU time fairly with others, see fair_queue.py.
 
         `generation`: of the authorities that verify the client, see callers.py, which also sets `caller`.
         """
-        self._service, self._limits, self.met, self.generation = service, limits, met, generation
+        self._service, self._limits, self.on_bound, self.generation = service, limits, on_bound, generation
         self._registry, self.client = registry, client
         self._counted = True  # as a connection of its client
         self._loop = asyncio.get_running_loop()
         self.transport: asyncio.Transport | None = None
         self.caller: tuple[str, float] | None = None
-        self.spoken = False  # a request has come
+        self.has_request = False  # a request has come
         self.last = False  # to be closed with the next answer
         self.head: Head | None = None  # of the request that has come and has no answer yet
         self.writing_paused = False
         self._reader = HeadReader(limits)
         self._body: _Body | None = None  # of the request that came last, if it was not whole at once
-        self._held = b""  # what came behind a request
+        self._buffered = b""  # what came behind a request
         self._stopped = False  # nothing is read from the socket
         self._closing = False  # what comes is of no interest
         self._task: asyncio.Task[None] | None = None
@@ -202,8 +202,8 @@ class Connection:
             body = self._body
             if body is not None and not (body.complete or body.broken):
                 data = self._take_body(body, data)
-            elif self.head is not None or self._held or self._wait == _CLIENT or heads == _MAX_HEADS:
-                self._held += data
+            elif self.head is not None or self._buffered or self._wait == _CLIENT or heads == _MAX_HEADS:
+                self._buffered += data
                 self._stop_reading()
                 if heads == _MAX_HEADS:
                     self._loop.call_soon(self._next)
@@ -221,7 +221,7 @@ class Connection:
 
     def connection_lost(self, exc: BaseException | None) -> None:  # noqa: ARG002 - the signature is asyncio's
         """Ends all that was done for it."""
-        self.transport, self._closing, self._held = None, True, b""
+        self.transport, self._closing, self._buffered = None, True, b""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -290,10 +290,10 @@ class Connection:
             self._refuse_unreadable()
             return b""
         if head is None:
-            if begins and self.spoken:
+            if begins and self.has_request:
                 self._await(_HEAD, self._limits.head_seconds)
             return b""
-        self.spoken, self.head = True, head
+        self.has_request, self.head = True, head
         self.last |= head.is_last
         self._wait, self._due = _NOTHING, math.inf
         length = head.content_length
@@ -331,7 +331,7 @@ class Connection:
         rest = body.take(data)
         done = body.complete or body.broken
         if body.discarded:
-            if done and self._wait == _REST:
+            if done and self._wait == _UNREAD_BODY:
                 self.end()
         elif self._wait == _BODY:
             if done and self.head is not None:
@@ -360,7 +360,7 @@ class Connection:
         body.waiter = None
         if body.broken:
             raise UnreadableError
-        if body.complete and not self._held:  # an end that isn't read isn't noticed
+        if body.complete and not self._buffered:  # an end that isn't read isn't noticed
             self._resume_reading()
         return body.all()
 
@@ -403,7 +403,7 @@ class Connection:
 
     def _refuse_unreadable(self) -> None:
         """Ends the connection with an answer: where another request would begin is unknown."""
-        self.met(Bound.HEAD)
+        self.on_bound(Bound.HEAD)
         self._send(Reply(400, reject_http(400, _UNREADABLE).body, closes=True))
 
     def _written(self, reply: Reply) -> tuple[bytes, bool]:
@@ -474,7 +474,7 @@ class Connection:
                 with reservation.turn(transfer) if reservation is not None else contextlib.nullcontext():
                     await self._writable
         except TimeoutError:
-            self.met(Bound.PACE if reservation is not None and reservation.evicted else Bound.WRITE_SECONDS)
+            self.on_bound(Bound.PACE if reservation is not None and reservation.evicted else Bound.WRITE_SECONDS)
             raise ConnectionResetError from None
         finally:
             self._writable = None
@@ -495,7 +495,7 @@ class Connection:
                 return
             # a client that sends on would not see the answer if the connection ended now
             body.discarded, body.parts = True, []
-            self._await(_REST, self._limits.body_seconds)
+            self._await(_UNREAD_BODY, self._limits.body_seconds)
             self._resume_reading()
         elif self.writing_paused:
             self._body = None
@@ -506,16 +506,16 @@ class Connection:
 
     def _await_request(self) -> None:
         self._await(_REQUEST, self._limits.idle_seconds)
-        if self._held or self._stopped:
+        if self._buffered or self._stopped:
             self._loop.call_soon(self._next)
 
     def _next(self) -> None:
         """Takes up what came behind a request."""
         if self._closing or self.head is not None or self._wait == _CLIENT:
             return
-        data, self._held = self._held, b""
+        data, self._buffered = self._buffered, b""
         self.data_received(data)
-        if not self._held:
+        if not self._buffered:
             self._resume_reading()
 
     # times
@@ -539,10 +539,10 @@ class Connection:
             return
         wait, self._wait, self._due = self._wait, _NOTHING, math.inf
         if wait == _HEAD:
-            self.met(Bound.HEAD_SECONDS)
+            self.on_bound(Bound.HEAD_SECONDS)
             self.abort()
         elif wait == _CLIENT:
-            self.met(Bound.WRITE_SECONDS)
+            self.on_bound(Bound.WRITE_SECONDS)
             self.abort()
         elif wait == _BODY and self.head is not None:
             self._send(self._service.too_slow(self.head))

@@ -24,15 +24,15 @@ class Connections:
         self,
         service: Service[Connection],
         limits: Limits,
-        met: Callable[[Bound], None],
+        on_bound: Callable[[Bound], None],
         count: Callable[[str], None],
         generation: Callable[[], int] = lambda: 0,
-        left: Callable[[], None] = lambda: None,
+        on_leave: Callable[[], None] = lambda: None,
     ) -> None:
-        """`met` counts bounds, `count` connections; `generation` is that of `Callers`, `left` is called at an end."""
+        """`on_bound` counts bounds, `count` connections; `generation` is that of `Callers`, `on_leave` is called at an end."""
         self.open: dict[Connection, None] = {}  # those that may send requests, the oldest first
-        self._service, self._left = service, left
-        self._limits, self._met, self._count, self._generation = limits, met, count, generation
+        self._service, self._on_leave = service, on_leave
+        self._limits, self._on_bound, self._count, self._generation = limits, on_bound, count, generation
         self._of: Counter[str] = Counter()  # by client
         self._all = 0
         self.draining = False  # whether each connection ends with its next answer
@@ -41,8 +41,8 @@ class Connections:
     def admit(self, client: str) -> bool:
         """Counts one more connection of a client; false if there are too many, and none of them may go. Costs no handshake."""
         if self._all >= self._limits.connections or self._of[client] >= self._limits.client_connections:
-            self._met(Bound.CONNECTIONS)
-            if not (self._made_room(client) or self._has_spare(client)):
+            self._on_bound(Bound.CONNECTIONS)
+            if not (self._make_room(client) or self._has_spare(client)):
                 self._count("connections_refused")
                 return False
         self._count("connections")
@@ -52,7 +52,7 @@ class Connections:
 
     def leave(self, client: str) -> None:
         """Counts one less."""
-        self._left()
+        self._on_leave()
         self._all -= 1
         self._of[client] -= 1
         if not self._of[client]:
@@ -60,7 +60,7 @@ class Connections:
 
     def make(self, client: str) -> Connection:
         """The protocol of a connection that has been admitted; it leaves by itself."""
-        made = Connection(self._service, self._limits, self._met, self._generation(), self, client)
+        made = Connection(self._service, self._limits, self._on_bound, self._generation(), self, client)
         made.last = self.draining
         return made
 
@@ -90,14 +90,14 @@ class Connections:
                     self._closed.clear()
                     await self._closed.wait()
         for connection in list(self.open):
-            self._met(Bound.DRAIN_SECONDS)
+            self._on_bound(Bound.DRAIN_SECONDS)
             connection.abort()
         await asyncio.sleep(0)
 
     def _has_spare(self, client: str) -> bool:
         return self._of[client] < _FEW and len(self.open) < self._all < self._limits.connections + _SPARE
 
-    def _made_room(self, client: str) -> bool:
+    def _make_room(self, client: str) -> bool:
         """Closes a connection of the client that has most, unless this one would have as many; first those without a request.
 
         So no client keeps others out. Visits each connection once, and drops no request that has arrived.

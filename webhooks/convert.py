@@ -55,7 +55,7 @@ class NotDivisibleError(ValueError):
     """A review that must be decoded at one go."""
 
 
-class Apart(NamedTuple):
+class SplitReview(NamedTuple):
     """A long review and its list, from `start` to `end` without brackets: the decoder can't be interrupted, but is brief with one object.
 
     Clients write all objects of a review alike: `{"apiVersion":"...","kind":"...`, an API server without blanks. Where one ends and another
@@ -74,7 +74,7 @@ class Apart(NamedTuple):
         """The end of an object with the beginning of the next one."""
         return b"}" + self.comma + self.lead
 
-    def framed(self, request: dict[str, Any]) -> bool:
+    def has_mark(self, request: dict[str, Any]) -> bool:
         """Whether the decoded frame's request has the mark for its objects: then exactly that list was left out."""
         return bool(request.get("objects") == [_MARK])
 
@@ -97,7 +97,7 @@ class Apart(NamedTuple):
             start = stop + len(self.comma)
 
 
-def apart(body: bytes | mmap) -> Apart | None:
+def split_review(body: bytes | mmap) -> SplitReview | None:
     """Find the list by its form; None for a short or different body."""
     if len(body) < MIN_LONG_REVIEW_BYTES:
         return None
@@ -107,7 +107,7 @@ def apart(body: bytes | mmap) -> Apart | None:
     lead, start, end = begin[1], begin.start(1), ends[-1].start() + 1
     between = re.compile(_BETWEEN + re.escape(lead)).search(body, start, min(end, start + _MAX_FIRST_BYTES))
     comma = between[1] if between is not None else b","
-    return Apart(b"".join((body[:start], _QUOTED, body[end:])), lead, comma, start, end)
+    return SplitReview(b"".join((body[:start], _QUOTED, body[end:])), lead, comma, start, end)
 
 
 _LOG: Final = logging.getLogger("webhooks.convert")
@@ -118,7 +118,7 @@ _SUCCESS: Final = b',"result":{"status":"Success"},"convertedObjects":['
 _END: Final = b"]}}"
 
 
-class _Held:
+class _MemorySink:
     """The sink of a short response."""
 
     def __init__(self) -> None:
@@ -130,11 +130,11 @@ class _Held:
     def clear(self) -> None:
         self.parts.clear()
 
-    def whole(self, response: Answer) -> Answer:
+    def finish(self, response: Answer) -> Answer:
         return response if response.body else Answer(response.status, b"".join(self.parts), response.verdict)
 
 
-Sink: TypeAlias = "Spool | _Held"  # what takes a response, piece by piece
+Sink: TypeAlias = "Spool | _MemorySink"  # what takes a response, piece by piece
 
 
 def answer(body: bytes, line: Line) -> Answer:
@@ -142,8 +142,8 @@ def answer(body: bytes, line: Line) -> Answer:
 
     A review fails as a whole, as the protocol requires; its message names the objects that could not be converted.
     """
-    held = _Held()
-    return held.whole(answer_into(body, held, line))
+    sink = _MemorySink()
+    return sink.finish(answer_into(body, sink, line))
 
 
 def answer_into(body: bytes | mmap, sink: Sink, line: Line) -> Answer:
@@ -151,9 +151,9 @@ def answer_into(body: bytes | mmap, sink: Sink, line: Line) -> Answer:
 
     A short review is decoded whole, a long one object by object, which also keeps only one of them in memory.
     """
-    if (parts := apart(body)) is not None:
+    if (parts := split_review(body)) is not None:
         try:
-            return _last(_in_pieces(body, parts, sink, line))
+            return _last(_convert_split(body, parts, sink, line))
         except NotDivisibleError:
             sink.clear()
     try:
@@ -162,10 +162,10 @@ def answer_into(body: bytes | mmap, sink: Sink, line: Line) -> Answer:
         return reject_http(error.status, error.sentence, error.bound)
     objects, desired = request.get("objects"), request.get("desiredAPIVersion")
     if objects is not None and type(objects) is not list:
-        return _failed(version, uid, 400, ["request.objects must be a list"], ConversionStatistics())
+        return _make_failure(version, uid, 400, ["request.objects must be a list"], ConversionStatistics())
     if type(desired) is not str or not desired:
-        return _failed(version, uid, 400, ["request.desiredAPIVersion must be a non-empty string"], ConversionStatistics())
-    return _last(_Work(desired, sink, line).through(_released(objects or []), version, uid))
+        return _make_failure(version, uid, 400, ["request.desiredAPIVersion must be a non-empty string"], ConversionStatistics())
+    return _last(_ReviewConversion(desired, sink, line).run(_release_each(objects or []), version, uid))
 
 
 def steps(body: bytes | mmap, longest: int, line: Line) -> Iterator[Answer | None]:
@@ -173,38 +173,38 @@ def steps(body: bytes | mmap, longest: int, line: Line) -> Iterator[Answer | Non
 
     Raises: NotDivisibleError, possibly after some pauses, unless the review is a list of light objects of at most `longest` bytes each.
     """
-    parts = apart(body)
+    parts = split_review(body)
     if parts is None or not parts.all_light(body, longest):
         raise NotDivisibleError
-    held = _Held()
-    for response in _in_pieces(body, parts, held, line):
-        yield response and held.whole(response)
+    sink = _MemorySink()
+    for response in _convert_split(body, parts, sink, line):
+        yield response and sink.finish(response)
 
 
 def _last(steps: Iterator[Answer | None]) -> Answer:
     return next(filter(None, steps))
 
 
-def _in_pieces(body: bytes | mmap, parts: Apart, sink: Sink, line: Line) -> Iterator[Answer | None]:
+def _convert_split(body: bytes | mmap, parts: SplitReview, sink: Sink, line: Line) -> Iterator[Answer | None]:
     """Decode and convert one object after the other. Raises: NotDivisibleError."""
     try:
         request, version, uid, _ = load(parts.frame, "ConversionReview", VERSIONS)
     except RejectedError:
         raise NotDivisibleError from None
     desired = request.get("desiredAPIVersion")
-    if not parts.framed(request) or type(desired) is not str or not desired:
+    if not parts.has_mark(request) or type(desired) is not str or not desired:
         raise NotDivisibleError
-    return _Work(desired, sink, line).through(parts.objects(body), version, uid)
+    return _ReviewConversion(desired, sink, line).run(parts.objects(body), version, uid)
 
 
-def _released(objects: list[Any]) -> Iterator[Any]:
+def _release_each(objects: list[Any]) -> Iterator[Any]:
     """Yield each object and release it, so that a long list isn't in memory twice."""
     for index, obj in enumerate(objects):
         objects[index] = None
         yield obj
 
 
-class _Work:
+class _ReviewConversion:
     """One review on its way."""
 
     def __init__(self, desired: str, sink: Sink, line: Line) -> None:
@@ -217,7 +217,7 @@ class _Work:
         self.failed = 0
         self.faults = 0
 
-    def through(self, objects: Iterator[Any], version: str, uid: str) -> Iterator[Answer | None]:
+    def run(self, objects: Iterator[Any], version: str, uid: str) -> Iterator[Answer | None]:
         """Convert the objects in their order; pause after each, and end with the answer."""
         self.sink.write(b"".join((_START[version], orjson.dumps(uid), _SUCCESS)))
         count = 0
@@ -226,16 +226,16 @@ class _Work:
             for index, obj in enumerate(objects):
                 count += 1
                 look_for_signals()
-                outcome = self._one(obj, index)
+                outcome = self._convert_one(obj, index)
                 self.tally.add(obj, self.target.version, outcome, time.perf_counter() - began)
                 yield None
                 began = time.perf_counter()
         except (BudgetError, MemoryError) as error:
             self.sink.clear()
-            met = Bound.REQUEST_CPU if isinstance(error, BudgetError) else Bound.REQUEST_MEMORY
+            bound = Bound.REQUEST_CPU if isinstance(error, BudgetError) else Bound.REQUEST_MEMORY
             sentence = f"{str(error) or MEMORY}; {self.converted} objects had been converted"
-            response = _failed(version, uid, 413, [sentence], self.tally)
-            response.verdict.bound = met
+            response = _make_failure(version, uid, 413, [sentence], self.tally)
+            response.verdict.bound = bound
             yield response
             return
         for text in self.damaged:  # only at the end: a review that turns out not to be divisible begins anew
@@ -246,12 +246,12 @@ class _Work:
             )
         if self.failed:
             self.sink.clear()
-            yield _failed(version, uid, 500 if self.faults else 422, self._sentences(count), self.tally)
+            yield _make_failure(version, uid, 500 if self.faults else 422, self._sentences(count), self.tally)
             return
         self.sink.write(_END)
         yield Answer(200, b"", Verdict("converted", 200, uid[:MAX_NAME_CHARACTERS], "CONVERT", tally=self.tally))
 
-    def _one(self, obj: object, index: int) -> str:
+    def _convert_one(self, obj: object, index: int) -> str:
         try:
             done = convert_object(obj, self.target)
             if not self.failed:
@@ -272,13 +272,13 @@ class _Work:
         for key in done.damaged:
             self.tally.damaged += 1
             if self.tally.damaged <= MAX_LISTED_OBJECTS:
-                self.damaged.append(f"the annotation {key} of {_called(done.object, 0)} could not be used and is set aside")
+                self.damaged.append(f"the annotation {key} of {_describe(done.object, 0)} could not be used and is set aside")
         return SAME if done.object is obj else CONVERTED
 
     def _fail(self, obj: object, index: int, reason: str) -> None:
         self.failed += 1
         if self.failed <= MAX_LISTED_OBJECTS:
-            self.failures.append(f"{shorten(_called(obj, index), 600)}: {shorten(reason, 500)}")
+            self.failures.append(f"{shorten(_describe(obj, index), 600)}: {shorten(reason, 500)}")
 
     def _sentences(self, objects: int) -> list[str]:
         more = [f"and {self.failed - MAX_LISTED_OBJECTS} more"] if self.failed > MAX_LISTED_OBJECTS else []
@@ -286,7 +286,7 @@ class _Work:
         return [f"{head}: {self.failures[0]}", *self.failures[1:], *more]
 
 
-def _called(obj: object, index: int) -> str:
+def _describe(obj: object, index: int) -> str:
     """Kind and namespace/name of an object; without a name, its index in the review."""
     if type(obj) is not dict:
         return f"object {index}"
@@ -299,7 +299,7 @@ def _called(obj: object, index: int) -> str:
     return f"{kind or 'object'} {namespace}/{name}" if namespace and name else f"{kind or 'object'} {name or index}"
 
 
-def _failed(version: str, uid: str, code: int, sentences: list[str], tally: ConversionStatistics) -> Answer:
+def _make_failure(version: str, uid: str, code: int, sentences: list[str], tally: ConversionStatistics) -> Answer:
     message = shorten("; ".join(sentences), MAX_LISTED_OBJECTS * MAX_MESSAGE_CHARACTERS)
     result = {"status": "Failure", "code": code, "reason": REASONS[code], "message": message}
     # the API server reads the list even of a failure

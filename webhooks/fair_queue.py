@@ -24,7 +24,7 @@ class FairQueue(Generic[T]):
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._waiting: dict[str, list[tuple[float, int, T]]] = {}
-        self._virtual, self._seen = 0.0, clock()  # the virtual time, and when that was so
+        self._virtual, self._updated = 0.0, clock()  # the virtual time, and when that was so
         self._starts: dict[str, float] = {}  # by client: the virtual time from which on its next entry may be taken
         self._costs: dict[str, float] = {}  # by client: seconds of CPU that an entry takes, as a moving average
         self._average = 0.0  # of all clients, which is expected of a new one
@@ -80,13 +80,13 @@ class FairQueue(Generic[T]):
         """The virtual time at which a client may go on. While no entry waits, virtual time passes as the clock's does."""
         now = self._clock()
         if not self._waiting:
-            self._virtual += now - self._seen
-        self._seen = now
+            self._virtual += now - self._updated
+        self._updated = now
         return max(self._virtual, self._starts.get(client, 0.0))
 
     def _forget(self, client: str) -> None:
         del self._waiting[client]
-        self._seen = self._clock()
+        self._updated = self._clock()
 
     def _expected_end(self, client: str) -> float:
         return self._starts[client] + min(MAX_COST, self._costs.get(client, self._average))

@@ -69,9 +69,9 @@ class _MeasuredTls(ssl.SSLObject):
 class TlsQueue:
     """The unfinished handshakes of one listener."""
 
-    def __init__(self, context: ReloadingContext, connections: Connections, limits: Limits, met: Callable[[Bound], None]) -> None:
-        """Starts empty; `met` counts bounds."""
-        self._context, self._connections, self._limits, self._met = context, connections, limits, met
+    def __init__(self, context: ReloadingContext, connections: Connections, limits: Limits, on_bound: Callable[[Bound], None]) -> None:
+        """Starts empty; `on_bound` counts bounds."""
+        self._context, self._connections, self._limits, self._on_bound = context, connections, limits, on_bound
         self._loop = asyncio.get_running_loop()
         self._unfinished: dict[socket.socket, _Greeting] = {}  # the oldest first
         self._of: Counter[str] = Counter()  # by client
@@ -92,7 +92,7 @@ class TlsQueue:
         greeting.late = self._loop.call_later(self._limits.head_seconds, self._end, greeting)
         self._loop.add_reader(sock, self._arrived, greeting)
         if len(self._unfinished) > self._limits.handshakes:
-            self._met(Bound.HANDSHAKES)
+            self._on_bound(Bound.HANDSHAKES)
             [(most, _)] = self._of.most_common(1)
             self._end(next(each for each in self._unfinished.values() if each.client == most))
 
@@ -183,7 +183,7 @@ class TlsQueue:
 
     def _unverified(self, error: ssl.SSLCertVerificationError) -> None:
         """Log the reason, rate-limited: the client only sees its connection end, because event loops send no TLS alert."""
-        self._met(Bound.CLIENT_CERTIFICATE)
+        self._on_bound(Bound.CLIENT_CERTIFICATE)
         if self._loop.time() >= self._quiet:
             self._quiet = self._loop.time() + _QUIET_SECONDS
             _LOG.warning("a client's certificate does not verify, and its connection was closed: %s", error.verify_message)
@@ -206,10 +206,10 @@ def _first_record(sock: socket.socket) -> int | None:
     if not head or head[0] != _HANDSHAKE or size > _MAX_RECORD_BYTES:
         return None
     missing = max(0, _RECORD + size - waiting)
-    return None if missing and _has_left(sock) else missing
+    return None if missing and _is_disconnected(sock) else missing
 
 
-def _has_left(sock: socket.socket) -> bool:
+def _is_disconnected(sock: socket.socket) -> bool:
     """Whether the client sends no more; bytes from before may still wait to be read."""
     poll = select.poll()
     poll.register(sock, select.POLLRDHUP)

@@ -25,15 +25,20 @@ class Listener:
     """Listens until it is closed."""
 
     def __init__(
-        self, sock: socket.socket, context: ReloadingContext | None, limits: Limits, connections: Connections, met: Callable[[Bound], None]
+        self,
+        sock: socket.socket,
+        context: ReloadingContext | None,
+        limits: Limits,
+        connections: Connections,
+        on_bound: Callable[[Bound], None],
     ) -> None:
         """Begins at once; without a `context` it is plain HTTP."""
         self._loop = asyncio.get_running_loop()
         self._sock, self._connections = sock, connections
-        self._handshakes = TlsQueue(context, connections, limits, met) if context is not None else None
+        self._handshakes = TlsQueue(context, connections, limits, on_bound) if context is not None else None
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
-        self._waits_since: float | None = None  # when connections were first seen to wait since one was accepted last
+        self._waiting_since: float | None = None  # when connections were first seen to wait since one was accepted last
         sock.setblocking(False)
         sock.listen(_BACKLOG)
         self._waiting = select.poll()
@@ -53,11 +58,11 @@ class Listener:
             return ["not listening"]
         now, reasons = self._loop.time(), []
         if not self._waiting.poll(0):
-            self._waits_since = None
-        elif self._waits_since is None:
-            self._waits_since = now
-        elif now - self._waits_since > STUCK_SECONDS:
-            reasons.append(f"no connection has been accepted for {now - self._waits_since:.0f} s, and some wait")
+            self._waiting_since = None
+        elif self._waiting_since is None:
+            self._waiting_since = now
+        elif now - self._waiting_since > STUCK_SECONDS:
+            reasons.append(f"no connection has been accepted for {now - self._waiting_since:.0f} s, and some wait")
         idle = self._handshakes.idle_since() if self._handshakes is not None else None
         if idle is not None and now - idle > STUCK_SECONDS:
             reasons.append(f"no handshake has been computed for {now - idle:.0f} s, and some wait")
@@ -77,7 +82,7 @@ class Listener:
                 self._loop.remove_reader(self._sock)
                 self._loop.call_later(_PAUSE_SECONDS, self._resume)
                 return
-            self._waits_since = None
+            self._waiting_since = None
             client = client_address(peer)
             if not self._connections.admit(client):
                 accepted.close()

@@ -11,7 +11,7 @@ from .log_text import readable
 ATOMIC_BYTES: Final = 4096  # what a pipe takes in one piece
 FLUSH_SECONDS: Final = 0.05
 FLUSH_BYTES: Final = 64 * 1024
-HELD_BYTES: Final = 8 * 1024 * 1024  # lines waiting for a reader that doesn't read; later ones are dropped and counted
+MAX_PENDING_BYTES: Final = 8 * 1024 * 1024  # lines waiting for a reader that doesn't read; later ones are dropped and counted
 CLOSE_SECONDS: Final = 1.0
 
 
@@ -23,11 +23,11 @@ class Lines:
 
         `shared`: other processes write there too, so that a pipe must be given whole lines in pieces that it doesn't split.
         """
-        self._piece = ATOMIC_BYTES if shared else HELD_BYTES
+        self._piece = ATOMIC_BYTES if shared else MAX_PENDING_BYTES
         self.console = False  # whether people read the lines, who are shown text
         # each counter is written by only one thread, so none needs a lock
         self._refused = self._lost = 0
-        self._given = self._taken = 0
+        self._queued_bytes = self._written_bytes = 0
         self._descriptor = descriptor
         self._lines: list[bytes] = []
         self._size = 0
@@ -67,10 +67,10 @@ class Lines:
             self._timer = None
         lines, size = self._lines, self._size
         self._lines, self._size = [], 0
-        if self._given - self._taken + size > HELD_BYTES:
+        if self._queued_bytes - self._written_bytes + size > MAX_PENDING_BYTES:
             self._refused += len(lines)
         elif lines:
-            self._given += size
+            self._queued_bytes += size
             self._chunks.put(b"".join(lines))
 
     def close(self) -> None:
@@ -83,7 +83,7 @@ class Lines:
     def _write(self) -> None:
         while chunk := self._chunks.get():
             self._put(chunk)
-            self._taken += len(chunk)
+            self._written_bytes += len(chunk)
 
     def _put(self, chunk: bytes) -> None:
         """Writes whole lines, in pieces that don't mix with those of other processes; a longer line may be torn."""

@@ -54,11 +54,11 @@ class Meter:
         if verdict.skipped:
             self.skipped[path, verdict.skipped] += 1
         if verdict.bound:
-            self.met(verdict.bound)
+            self.count_bound(verdict.bound)
         if verdict.tally is not None:
             self._converted(verdict.tally, seconds)
 
-    def met(self, bound: str) -> None:
+    def count_bound(self, bound: str) -> None:
         """Counts that a bound of limits.py was met."""
         self.bounds[bound] += 1
 

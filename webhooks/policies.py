@@ -46,12 +46,12 @@ class PolicySet(NamedTuple):
 class Policies:
     """The policies in force in a process."""
 
-    def __init__(self, current: PolicySet, taken: Callable[[tuple[str, ...]], None] = lambda _: None) -> None:
-        """`taken` gets the documents of each newer set."""
-        self.current, self._taken = current, taken
+    def __init__(self, current: PolicySet, on_change: Callable[[tuple[str, ...]], None] = lambda _: None) -> None:
+        """`on_change` gets the documents of each newer set."""
+        self.current, self._on_change = current, on_change
         current.log()
 
-    def take(self, printed: bytes) -> None:
+    def replace(self, printed: bytes) -> None:
         """Takes over the policies that a reader printed; if it failed, the earlier ones stay in force."""
         try:
             policies = orjson.loads(printed)
@@ -59,5 +59,5 @@ class Policies:
         except (ValueError, TypeError, KeyError):
             failed = "the policies have changed and could not be read; the earlier ones stay in force"
             self.current = self.current._replace(problems=(failed, *(each for each in self.current.problems if each != failed)))
-        self._taken(self.current.documents)
+        self._on_change(self.current.documents)
         self.current.log()

@@ -1,4 +1,4 @@
-"""The side listeners: /healthz and /readyz for the kubelet, /metrics for Prometheus. What they report comes from a `Probed` process."""
+"""The side listeners: /healthz and /readyz for the kubelet, /metrics for Prometheus. What they report comes from a `ProbedState`."""
 
 import asyncio
 import contextlib
@@ -90,7 +90,7 @@ class MetricsAccess:
             del self._known[victim]
 
 
-class Probed(Protocol):
+class ProbedState(Protocol):
     """The probes' view of a process."""
 
     async def checks(self) -> dict[str, list[str]]:
@@ -124,7 +124,7 @@ class Scrapes:
 class Probes:
     """One or two HTTP listeners, open until the process ends, so that draining is visible. Bounds are those of `SIDE`."""
 
-    def __init__(self, state: Probed) -> None:
+    def __init__(self, state: ProbedState) -> None:
         """Listens on nothing yet."""
         self._state = state
         self._scrapes = Scrapes(state.metrics)

@@ -34,7 +34,7 @@ SECOND_SIGNAL_EXIT_CODE: Final = 130
 GC_THRESHOLD: Final = (50_000, 20, 50)
 
 
-class Plan(NamedTuple):
+class ServerPlan(NamedTuple):
     """What the serving process is to do."""
 
     settings: Settings
@@ -77,7 +77,7 @@ class State:
         certificate, trouble = report["certificate"], report["trouble"]
         lines = ["certificate: " + ", ".join(f"{name} {value or 'unknown'}" for name, value in certificate.items())] if certificate else []
         degraded = [trouble] if certificate and trouble else []
-        degraded += [f"the serving Secret can't be read: {self._source.away}"] if self._source is not None and self._source.away else []
+        degraded += [f"the serving Secret can't be read: {self._source.stale}"] if self._source is not None and self._source.stale else []
         degraded += self._feed.degraded() if self._feed is not None else []
         if self.policies is not None:
             in_force, *problems = self.policies.current.details()
@@ -94,7 +94,7 @@ class State:
         return metrics.export(self._server.snapshot(), gauges, certificate, self._feed.traffic() if self._feed is not None else {})
 
 
-def serve(plan: Plan, sock: socket.socket, side: SideListeners, ready: Callable[[], None]) -> bool:
+def serve(plan: ServerPlan, sock: socket.socket, side: SideListeners, ready: Callable[[], None]) -> bool:
     """Serves until a signal, or until it can answer no long requests any more: False. `ready` is called once when the server is ready."""
     self_check(plan.settings)  # loads all modules, which the executor's processes then share
     settle()
@@ -103,7 +103,7 @@ def serve(plan: Plan, sock: socket.socket, side: SideListeners, ready: Callable[
         return runner.run(_serve(plan, sock, side, ready, executor))
 
 
-async def _serve(plan: Plan, sock: socket.socket, side: SideListeners, ready: Callable[[], None], executor: Executor) -> bool:
+async def _serve(plan: ServerPlan, sock: socket.socket, side: SideListeners, ready: Callable[[], None], executor: Executor) -> bool:
     loop = asyncio.get_running_loop()
     lines = Lines(shared=plan.orders is not None)
     logs.install(lines, plan.logs)
@@ -114,7 +114,7 @@ async def _serve(plan: Plan, sock: socket.socket, side: SideListeners, ready: Ca
     server = Webhooks(plan.settings, context, lines, executor, plan.limits)
     stop = asyncio.Event()
     on_signals(stop.set, lambda: os._exit(SECOND_SIGNAL_EXIT_CODE))
-    feed = _feed(plan, server, source)
+    feed = _start_feed(plan, server, source)
     server_name = plan.secret_names.server_name if plan.secret_names is not None else ""
     state = State(server, feed, source, Handshake(context, server_name))
     probes = Probes(state)
@@ -130,7 +130,7 @@ async def _serve(plan: Plan, sock: socket.socket, side: SideListeners, ready: Ca
     beside = [loop.create_task(_announce(server, state, ready))]
     if plan.policies is not None and plan.policy_source is not None:
         state.policies = Policies(plan.policies, lambda documents: server.use(server.settings._replace(policies=documents)))
-        beside.append(loop.create_task(Reload(plan.policy_source, state.policies.take).run(plan.limits.poll_seconds)))
+        beside.append(loop.create_task(Reload(plan.policy_source, state.policies.replace).run(plan.limits.poll_seconds)))
     waiting = [asyncio.ensure_future(event.wait()) for event in (stop, executor.lost)]
     await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     for task in (*waiting, *beside):
@@ -175,21 +175,21 @@ async def _announce(server: Webhooks, state: State, ready: Callable[[], None]) -
     ready()
 
 
-def _feed(plan: Plan, server: Webhooks, source: CertificateSource | None) -> Feed | None:
+def _start_feed(plan: ServerPlan, server: Webhooks, source: CertificateSource | None) -> Feed | None:
     """The view of the cluster, if the plan wants one: it brings facts to the server, and certificates to their source."""
     if plan.orders is None:
         return None
 
-    def delivered(report: dict[str, Any]) -> None:
+    def on_delivery(report: dict[str, Any]) -> None:
         if source is not None:
-            source.delivered(report)
+            source.on_delivery(report)
             server.certificate.hurry()
 
-    def taken(facts: dict[str, Any]) -> None:
+    def on_facts(facts: dict[str, Any]) -> None:
         server.use(server.settings._replace(facts=facts_from(facts)))
 
-    def offered(offers: dict[str, dict[str, str]]) -> None:
+    def on_offers(offers: dict[str, dict[str, str]]) -> None:
         server.use(server.settings._replace(new_pods=server.settings.new_pods._replace(offers=offers)))
 
     orders = {**plan.orders, "certificates": plan.secret_names and plan.secret_names._asdict()}
-    return Feed(orders, taken, delivered=delivered, offered=offered)
+    return Feed(orders, on_facts, on_delivery=on_delivery, on_offers=on_offers)

@@ -28,29 +28,29 @@ def watch(path: str, command: tuple[str, ...]) -> Source:
 
 
 class Reload:
-    """Polls a source; after each change, `taken` gets the output of the command, empty if it failed."""
+    """Polls a source; after each change, `on_change` gets the output of the command, empty if it failed."""
 
-    def __init__(self, source: Source, taken: Callable[[bytes], None]) -> None:
+    def __init__(self, source: Source, on_change: Callable[[bytes], None]) -> None:
         """The content that was read is already in effect."""
-        self._source, self._taken = source, taken
+        self._source, self._on_change = source, on_change
 
     async def run(self, pause: float) -> None:
         """Looks again after each pause, until it is cancelled."""
         while True:
             await asyncio.sleep(pause)
             try:
-                await self.look()
+                await self.check()
             except Exception:  # noqa: BLE001 - a file system's mood must not end the watch
                 _LOG.exception("%s could not be read", self._source.path)
 
-    async def look(self) -> None:
+    async def check(self) -> None:
         """Reads the source if it has changed."""
         state = _state_of(self._source.path)
         if state in (None, self._source.state):
             return
         printed = await self._print()
         self._source = self._source._replace(state=state)  # now: where no process could be started for it, it is read again
-        self._taken(printed)
+        self._on_change(printed)
 
     async def _print(self) -> bytes:
         nowhere, environment = subprocess.DEVNULL, child_process.environment()

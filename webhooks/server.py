@@ -56,9 +56,11 @@ class Webhooks:
         self._lines = lines
         self._limits = limits
         self._loop = asyncio.get_running_loop()
-        self._bodies = Bodies(self._limits, self.meter.met)
+        self._bodies = Bodies(self._limits, self.meter.count_bound)
         self.small_body = limits.small_body
-        self.connections = Connections(self, limits, self.meter.met, self.meter.count, self._callers.generation, self._bodies.trim.begin)
+        self.connections = Connections(
+            self, limits, self.meter.count_bound, self.meter.count, self._callers.generation, self._bodies.trim.begin
+        )
         self._executor, self._jobs = executor, Jobs(limits, executor)
         self._sockets: list[socket.socket] = []
         self._listeners: list[Listener] = []
@@ -120,10 +122,10 @@ class Webhooks:
                 _LOG.exception("the certificate could not be read")
 
     async def _look(self) -> None:
-        self.certificate.look()
+        self.certificate.refresh()
         if self.certificate.context.loaded and not self._listeners:
             for sock in self._sockets:
-                listener = Listener(sock, self.certificate.context, self._limits, self.connections, self.meter.met)
+                listener = Listener(sock, self.certificate.context, self._limits, self.connections, self.meter.count_bound)
                 self._listeners.append(listener)
             self.listening.set()
 

@@ -42,7 +42,7 @@ def serve(options: DaemonOptions, lease: Timings | None = None) -> int:
         if folder := settings.serving.policies:
             source = make_policy_source(folder)
             policies = Policies(read_policies(folder))
-            side = side._replace(policies=Reload(source, policies.take))
+            side = side._replace(policies=Reload(source, policies.replace))
             make = partial(make, policies=lambda: policies.current.documents)
         asyncio.run(run_daemon("reconciler", MANAGER, options.kubeconfig, make, side))
     return OK

@@ -20,7 +20,7 @@ from ...reconciler.render.settings import make_settings
 from ...webhooks.certificate_source import SecretNames
 from ...webhooks.limits import Limits
 from ...webhooks.memory import container_limit, divide_memory
-from ...webhooks.process import Plan
+from ...webhooks.process import ServerPlan
 from ...webhooks.sockets import ANY
 from ..console.exits import UsageError
 from ..facts.load import load_values
@@ -80,7 +80,7 @@ def read_stated_facts(options: ServerOptions, settings: OperatorConfiguration) -
     return stated | (load_values(options.facts) if options.facts is not None else {})
 
 
-def make_plan(options: ServerOptions, settings: OperatorConfiguration, stated: dict[str, Any], directory: Path) -> Plan:
+def make_plan(options: ServerOptions, settings: OperatorConfiguration, stated: dict[str, Any], directory: Path) -> ServerPlan:
     """The plan of the serving process, and of the one that watches the cluster for it."""
     serving, bounds = settings.serving, settings.serving.limits
     limits = Limits(
@@ -110,7 +110,7 @@ def make_plan(options: ServerOptions, settings: OperatorConfiguration, stated: d
     judge = Settings(facts_from(stated), pods, policies.documents, serving.site)
     webhook = settings.server.webhook
     callers = (Path(webhook.client_ca), webhook.client_names) if webhook.client_ca else None
-    return Plan(
+    return ServerPlan(
         judge,
         directory,
         limits,

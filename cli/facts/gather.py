@@ -19,7 +19,7 @@ from ...kube.resources import CONFIG_MAPS, CRDS, DEPLOYMENTS, LEASES
 from ...kube.scope import LEASE_NAME, Claims
 from ...policies.facts import Facts, facts_from
 from ...policies.semver import is_semver
-from ...webhooks.cluster.observed_facts import CAPABILITIES, Observed, facts_of, read_configured_facts, read_topology_domains, topologies_of
+from ...webhooks.cluster.observed_facts import CAPABILITIES, ObservedFacts, facts_of, read_configured_facts, read_domains, topologies_of
 from ..console.exits import UsageError
 from ..installation.configuration import load_configuration
 from ..yaml.load import Source
@@ -201,9 +201,9 @@ async def gather_facts(cluster: Cluster, namespace: str = "") -> GatheredFacts:
     claims = Claims(operator.scope if operator is not None and operator.scope is not None else _SCOPE)
     for lease in leases or ():
         claims.observe(lease, 0.0, wall)
-    seen = Observed(
+    seen = ObservedFacts(
         {fact: value for fact, value in served.items() if value is not None},
-        {each["metadata"]["name"]: read_topology_domains(each) for each in topologies} if topologies is not None else None,
+        {each["metadata"]["name"]: read_domains(each) for each in topologies} if topologies is not None else None,
         topologies is None and "clusterTopologies" not in reasons,
         claims.exempt(0.0) if leases is not None else None,
     )

@@ -35,7 +35,7 @@ from dynamo_webhooks.kube.errors import ApiError
 from dynamo_webhooks.kube.protocol import Listing
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, DEPLOYMENTS, LEASES
 from dynamo_webhooks.kube.scope import LEASE_NAME, Claims
-from dynamo_webhooks.webhooks.cluster.observed_facts import read_topology_domains
+from dynamo_webhooks.webhooks.cluster.observed_facts import read_domains
 from tests.cli.facts.installed import GO, configuration
 from tests.kube.memory import MemoryCluster
 
@@ -192,7 +192,7 @@ CLUSTER: Final[dict[str, tuple[Any, Callable[[Any], Any]]]] = {
     "API servers": (SLICE, lambda made: [*storage_versions._addresses(made)] if isinstance(made, dict) else None),
     "definition": (DEFINITION, lambda made: storage_versions.read_definition(made) if isinstance(made, dict) else None),
     "line of a definition": (DEFINITION, of_definition),
-    "topology": (TOPOLOGY, lambda made: read_topology_domains(made) if isinstance(made, dict) else None),
+    "topology": (TOPOLOGY, lambda made: read_domains(made) if isinstance(made, dict) else None),
     "claim": (LEASE, _claimed),
     "operator": (DEPLOYMENT, lambda made: _gathered(DEPLOYMENTS.plural, made)),
     "its configuration": (CONFIG_MAP, lambda made: _gathered(CONFIG_MAPS.plural, made)),

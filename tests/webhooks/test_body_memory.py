@@ -126,7 +126,7 @@ async def test_a_look_at_one_whose_time_is_up_in_the_same_moment_does_no_harm() 
     loop = asyncio.get_running_loop()
 
     def look() -> None:
-        stay.look(loop.time() + DEADLINE, Limits())
+        stay.check(loop.time() + DEADLINE, Limits())
         looked.append(stay.evicted)
 
     with BodyMemory(10, Limits(), looked.clear).reserve() as stay:

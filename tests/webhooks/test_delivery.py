@@ -93,8 +93,8 @@ async def test_a_missing_permission_is_told_and_what_was_seen_stays(authority: t
     async with Carried(cluster).running() as carried:
         await carried.until(lambda told: "forbidden" in told["why"])
     source = CertificateSource(POST, Path("/nowhere"))
-    source.delivered(carried.reports[-1])
-    assert "forbidden" in source.away
+    source.on_delivery(carried.reports[-1])
+    assert "forbidden" in source.stale
     with pytest.raises(PairError, match=r"api: .*forbidden.*; file: tls\.crt can't be read"):
         source.offer()
 
@@ -108,14 +108,14 @@ async def test_a_context_serves_what_the_source_decides(tmp_path: Path, authorit
     context = ReloadingContext(source)
     assert context.refresh() is Change.REFUSED
     assert "the API server has not answered yet" in context.reason
-    source.delivered(delivery(secret(authority, leaf)))
+    source.on_delivery(delivery(secret(authority, leaf)))
     assert (context.refresh(), context.refresh()) == (Change.LOADED, Change.SAME)
     assert context.served is not None
     facts = context.served.facts()
     assert facts["source"] == "api"
     assert all(facts[name] for name in ("serial", "issuer_key_id", "not_after", "bundle"))
     stranger = trustme.CA()
-    source.delivered(delivery(secret(stranger, stranger.issue_cert(POST.server_name)), usable=[]))
+    source.on_delivery(delivery(secret(stranger, stranger.issue_cert(POST.server_name)), usable=[]))
     assert [context.refresh() for _ in range(3)] == [Change.REFUSED, Change.SAME, Change.SAME]
     assert "waiting, because its issuer is not among the usable ones" in context.reason
 
@@ -138,7 +138,7 @@ async def test_no_certificate_is_not_ready_with_the_reason_and_the_first_one_ope
         assert "not listening" in server.reasons()
         [refused] = handshake.reasons(authority.cert_pem.bytes())
         assert "a handshake with ourselves failed" in refused
-        source.delivered(delivery(secret(authority, leaf)))
+        source.on_delivery(delivery(secret(authority, leaf)))
         server.certificate.hurry()
         await until(lambda: not server.reasons())
         assert handshake.reasons(source.offer().bundle) == []
@@ -149,7 +149,7 @@ async def test_the_handshake_is_verified_by_the_bundle_and_for_the_name(
     tmp_path: Path, authority: trustme.CA, leaf: trustme.LeafCert
 ) -> None:
     source = CertificateSource(POST, tmp_path)
-    source.delivered(delivery(secret(authority, leaf)))
+    source.on_delivery(delivery(secret(authority, leaf)))
     async with listening(tmp_path, source) as (server, handshake):
         await until(lambda: not server.reasons())
         [stranger] = handshake.reasons(trustme.CA().cert_pem.bytes())

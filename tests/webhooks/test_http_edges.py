@@ -297,7 +297,7 @@ async def test_one_request_of_a_connection_is_parsed_at_a_time(running: Served) 
     for number in range(500):
         assert (await client.answer()).json["response"]["uid"] == f"p-{number}"
         [connection] = running.server.connections.open
-        kept = max(kept, len(connection._held))
+        kept = max(kept, len(connection._buffered))
     assert 0 < kept <= 256 * 1024  # what one read of a socket brings
 
 

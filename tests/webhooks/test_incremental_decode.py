@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dynamo_webhooks.api.deep import dump
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.webhooks import convert
-from dynamo_webhooks.webhooks.convert import NotDivisibleError, apart
+from dynamo_webhooks.webhooks.convert import NotDivisibleError, split_review
 from dynamo_webhooks.webhooks.envelope import MAX_LEVELS
 from tests.rows import run_each
 from tests.webhooks.requests import conversion as text
@@ -29,11 +29,11 @@ def everything_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def taken(body: bytes) -> list[Any] | None:
     """The objects of a review that can be taken apart; None for one that must be decoded at one go."""
-    found = apart(body)
+    found = split_review(body)
     if found is None:
         return None
     try:
-        return list(found.objects(body)) if found.framed(orjson.loads(found.frame)["request"]) else None
+        return list(found.objects(body)) if found.has_mark(orjson.loads(found.frame)["request"]) else None
     except (NotDivisibleError, orjson.JSONDecodeError, KeyError, TypeError):
         return None
 
@@ -116,7 +116,7 @@ def test_whether_all_objects_are_light_is_known_before_any_is_decoded() -> None:
     long = {**LEAD, "metadata": {"name": "x" * 1_000}}
     length = len(orjson.dumps(long))
     for objects in ([long], [LEAD, long, LEAD], [LEAD, LEAD, long], [long, LEAD]):
-        found = apart(text(objects))
+        found = split_review(text(objects))
         assert found is not None
         assert found.all_light(text(objects), length + len(found.lead) + 1)
         assert not found.all_light(text(objects), length - 1)

@@ -14,7 +14,7 @@ from dynamo_webhooks.api.operator.server import Logging
 from dynamo_webhooks.webhooks import logs
 from dynamo_webhooks.webhooks.access_log import access_line
 from dynamo_webhooks.webhooks.envelope import Verdict
-from dynamo_webhooks.webhooks.log_lines import ATOMIC_BYTES, HELD_BYTES, Lines
+from dynamo_webhooks.webhooks.log_lines import ATOMIC_BYTES, MAX_PENDING_BYTES, Lines
 from dynamo_webhooks.webhooks.log_text import readable, stamp, word
 from dynamo_webhooks.webhooks.logs import JsonHandler
 from tests.rows import run_each
@@ -65,7 +65,7 @@ async def test_a_reader_that_does_not_read_blocks_nobody() -> None:
     lines = Lines(writing)
     lines.start(asyncio.get_running_loop())
     line = b"z" * 99_999 + b"\n"
-    count = 3 * HELD_BYTES // len(line)
+    count = 3 * MAX_PENDING_BYTES // len(line)
     for _ in range(count):
         lines.add(line)
     assert lines.dropped > 0

@@ -166,7 +166,7 @@ def normal(line: str) -> str:
 def full() -> Meter:
     """A meter that has something of everything."""
     meter = metered((GRAPHS, review(graph())), (GRAPHS, review(DENIED)), (GRAPHS, review(LEASED)), ("/convert", conversion([graph()])))
-    meter.met("depth")
+    meter.count_bound("depth")
     meter.callers[GRAPHS, "verified"] += 1
     return meter
 

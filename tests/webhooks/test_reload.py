@@ -16,8 +16,8 @@ async def looked(folder: Path, command: tuple[str, ...], *, after: str = "") -> 
     reload = Reload(watch(str(folder), command), taken.append)
     if after:
         (folder / after).write_text("after")
-    await reload.look()
-    await reload.look()
+    await reload.check()
+    await reload.check()
     return taken
 
 
@@ -41,10 +41,10 @@ async def test_a_change_waits_for_room_for_a_process(tmp_path: Path) -> None:
     reload = Reload(watch(str(folder), (str(program),)), taken.append)
     (folder / "p.yaml").write_text("after")
     with pytest.raises(OSError, match="No such file"):
-        await reload.look()
+        await reload.check()
     program.write_text("#!/bin/sh\necho printed")
     program.chmod(0o755)
-    await reload.look()
+    await reload.check()
     assert taken == [b"printed\n"]
 
 
@@ -52,7 +52,7 @@ async def test_a_mounted_folder_is_read_again_when_its_link_moves_or_it_comes(tm
     """A kubelet writes another folder, and moves one link to it."""
     mounted, taken = tmp_path / "mounted", list[bytes]()
     reload = Reload(watch(str(mounted), ("echo", "read")), taken.append)
-    await reload.look()
+    await reload.check()
     for number in (1, 2):
         made = tmp_path / f"..{number}"
         made.mkdir()
@@ -62,10 +62,10 @@ async def test_a_mounted_folder_is_read_again_when_its_link_moves_or_it_comes(tm
         if number == 1:
             mounted.mkdir()
             (mounted / "p.yaml").symlink_to(tmp_path / "..data" / "p.yaml")
-        await reload.look()
-        await reload.look()
+        await reload.check()
+        await reload.check()
         assert taken == [b"read\n"] * number
     (mounted / "below").mkdir()
     (mounted / "below" / "q.yaml").write_text("a file in a folder")
-    await reload.look()
+    await reload.check()
     assert len(taken) == 3

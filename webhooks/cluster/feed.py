@@ -35,25 +35,25 @@ SOURCES: Final = {
 
 
 class Feed:
-    """One watching process and its last report. `taken` gets all facts, validated, in the form of the file, when one changed."""
+    """One watching process and its last report. `on_facts` gets all facts, validated, in the form of the file, when one changed."""
 
     def __init__(
         self,
         orders: dict[str, Any],
-        taken: Callable[[dict[str, Any]], None],
+        on_facts: Callable[[dict[str, Any]], None],
         *,
-        delivered: Callable[[dict[str, Any]], None] = lambda _report: None,
-        offered: Callable[[dict[str, dict[str, str]]], None] = lambda _offers: None,
+        on_delivery: Callable[[dict[str, Any]], None] = lambda _report: None,
+        on_offers: Callable[[dict[str, dict[str, str]]], None] = lambda _offers: None,
         command: tuple[str, ...] = COMMAND,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`orders` are sent to the process first. `delivered` gets the reports of `SecretWatch`, `offered` those of `SnapshotWatch`."""
+        """`orders` are sent to the process first. `on_delivery` gets the reports of `SecretWatch`, `on_offers` those of `SnapshotWatch`."""
         self._orders = orjson.dumps(orders, option=orjson.OPT_APPEND_NEWLINE)
-        self._taken, self._delivered, self._offered = taken, delivered, offered
+        self._on_facts, self._on_delivery, self._on_offers = on_facts, on_delivery, on_offers
         self._command = command
         self._clock = clock
         self._began = clock()
-        self._heard: float | None = None
+        self._reported: float | None = None
         self._stale: dict[str, float | None] = {}
         self._facts: Facts | None = None
         self._restarts = 0
@@ -64,7 +64,7 @@ class Feed:
         self._writer: asyncio.StreamWriter | None = None
         self._stopping = False
         self._questions = itertools.count()
-        self._asked: dict[int, asyncio.Future[bool | None]] = {}
+        self._pending: dict[int, asyncio.Future[bool | None]] = {}
 
     def reasons(self) -> list[str]:
         """Why the server had better wait; nothing once facts are there, or when they are long in coming."""
@@ -95,16 +95,16 @@ class Feed:
         """Whether the bearer of a token may read metrics; None if unknown."""
         number = next(self._questions)
         answer: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
-        self._asked[number] = answer
+        self._pending[number] = answer
         try:
-            if not self._tell(ACCESS + orjson.dumps({"id": number, "token": token}, option=orjson.OPT_APPEND_NEWLINE)):
+            if not self._send(ACCESS + orjson.dumps({"id": number, "token": token}, option=orjson.OPT_APPEND_NEWLINE)):
                 return None
             async with asyncio.timeout(ASK_SECONDS):
                 return await answer
         except TimeoutError:
             return None
         finally:
-            del self._asked[number]
+            del self._pending[number]
 
     async def run(self) -> None:
         """Keeps the process running until `stop`."""
@@ -128,7 +128,7 @@ class Feed:
         process = self._process
         if process is None:
             return
-        reached = self._tell(STOP)  # else it has ended, or was started just now and holds nothing
+        reached = self._send(STOP)  # else it has ended, or was started just now and holds nothing
         end = self._clock() + STOP_SECONDS
         while reached and process.poll() is None and self._clock() < end:  # noqa: ASYNC110 - a process's end is only to be asked for
             await asyncio.sleep(0.02)
@@ -156,7 +156,7 @@ class Feed:
         try:
             writer.write(self._orders)
             while line := await asyncio.wait_for(reader.readline(), HUNG_SECONDS):  # a silent process hangs and is restarted
-                self._hear(line)
+                self._read_report(line)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             _LOG.error("the process that watches the cluster sent something unreadable: %s", type(error).__name__)
             self._process.kill()
@@ -164,13 +164,13 @@ class Feed:
             self._earlier, self._traffic = self.traffic(), Counter()
             writer.close()
             self._writer = None
-            for number in self._asked:
+            for number in self._pending:
                 self._answer(number, None)
             if not self._stopping:
                 self._process.kill()
                 self._process.wait()
 
-    def _tell(self, line: bytes) -> bool:
+    def _send(self, line: bytes) -> bool:
         """Write to the process; False if it is closed. Writing to a closed transport of uvloop raises RuntimeError."""
         writer = self._writer
         if writer is None or writer.is_closing():
@@ -178,19 +178,19 @@ class Feed:
         writer.write(line)
         return True
 
-    def _hear(self, line: bytes) -> None:
+    def _read_report(self, line: bytes) -> None:
         """Take one report: all facts, the age of each source, why this operator must not work, and counts of API calls."""
         report = orjson.loads(line)
         if "access" in report:
             self._answer(report["access"]["id"], report["access"]["allowed"])
             return
         if "delivery" in report:
-            self._delivered(report["delivery"])
+            self._on_delivery(report["delivery"])
             return
         if "offers" in report:
-            self._offered(report["offers"])
+            self._on_offers(report["offers"])
             return
-        self._heard, self._stale, self._refused = self._clock(), report["stale"], report["refused"]
+        self._reported, self._stale, self._refused = self._clock(), report["stale"], report["refused"]
         self._traffic = Counter({(code, method, host): count for code, method, host, count in report["traffic"]})
         try:
             facts = facts_from(report["facts"])
@@ -199,13 +199,13 @@ class Feed:
             return
         if facts != self._facts:
             self._facts = facts
-            self._taken(report["facts"])
+            self._on_facts(report["facts"])
 
     def _answer(self, number: int, allowed: bool | None) -> None:
-        asked = self._asked.get(number)
-        if asked is not None and not asked.done():
-            asked.set_result(allowed)
+        answer = self._pending.get(number)
+        if answer is not None and not answer.done():
+            answer.set_result(allowed)
 
     def _age(self, name: str, now: float) -> float:
         stale = self._stale.get(name)
-        return now - self._began if self._heard is None or stale is None else now - self._heard + stale
+        return now - self._began if self._reported is None or stale is None else now - self._reported + stale

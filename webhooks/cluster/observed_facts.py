@@ -12,7 +12,7 @@ CAPABILITIES: Final = {"grove": "grove", "inference-pools": "inferencePool", "lw
 _REQUIRED: Final = ("grove", "lws", "dra")  # those that a configuration may ask for
 
 
-class Observed(NamedTuple):
+class ObservedFacts(NamedTuple):
     """The last observation; None, or a missing fact, means never observed, which is not the same as absent."""
 
     served: Mapping[str, bool]  # by the names of facts
@@ -21,7 +21,7 @@ class Observed(NamedTuple):
     excluded: frozenset[str] | None = None
 
 
-def facts_of(stated: Mapping[str, Any], observed: Observed) -> dict[str, Any]:
+def facts_of(stated: Mapping[str, Any], observed: ObservedFacts) -> dict[str, Any]:
     """The facts: those of configuration and facts file (`stated`) override observed ones; unknown facts are omitted."""
     facts: dict[str, Any] = dict(observed.served)
     if observed.no_topologies or facts.get("grove") is False:
@@ -39,30 +39,30 @@ def topologies_of(stated: Mapping[str, Any]) -> Resource:
     return TOPOLOGY_BINDINGS if line >= Line.V1_4 else TOPOLOGIES
 
 
-def read_configured_facts(found: OperatorConfiguration) -> dict[str, Any]:
+def read_configured_facts(configuration: OperatorConfiguration) -> dict[str, Any]:
     """The facts of the configuration, which override the cluster's."""
-    restricted = bool(found.namespace.restricted)
+    restricted = bool(configuration.namespace.restricted)
     return {
         "operatorScope": "namespace" if restricted else "cluster",
-        "operatorVersion": found.operator.version,
-        "operatorPrincipal": found.operator.principal,
-        "gpuDiscovery": found.gpu.discovery_enabled,
-        "allowGmsSnapshot": found.gms_snapshot,
+        "operatorVersion": configuration.operator.version,
+        "operatorPrincipal": configuration.operator.principal,
+        "gpuDiscovery": configuration.gpu.discovery_enabled,
+        "allowGmsSnapshot": configuration.gms_snapshot,
         "dgdrDefaultImage": "",  # `serve --dgdr-default-image` or a facts file may name one
-        "checkpoint": found.checkpoint.enabled,
-        "lpx": found.lpx.enabled,
-        **{name: value for name, value in found.switches.items() if value is not None},
-        "switchedOff": sorted(found.switched_off),
+        "checkpoint": configuration.checkpoint.enabled,
+        "lpx": configuration.lpx.enabled,
+        **{name: value for name, value in configuration.switches.items() if value is not None},
+        "switchedOff": sorted(configuration.switched_off),
         **({"excludedNamespaces": []} if restricted else {}),
     }
 
 
-def list_missing(stated: Mapping[str, Any], observed: Observed) -> list[str]:
+def list_missing(stated: Mapping[str, Any], observed: ObservedFacts) -> list[str]:
     """Configured features whose API group the cluster doesn't serve."""
     return [name for name in _REQUIRED if stated.get(name) is True and observed.served.get(name) is False]
 
 
-def read_topology_domains(topology: Mapping[str, Any]) -> tuple[str, ...]:
+def read_domains(topology: Mapping[str, Any]) -> tuple[str, ...]:
     """The domains of a ClusterTopology, or a ClusterTopologyBinding, from broad to narrow; levels without one are passed over."""
     spec = topology.get("spec")
     levels = spec.get("levels") if isinstance(spec, dict) else None

@@ -23,14 +23,14 @@ async def may_read(cluster: Cluster, token: str) -> bool:
     if found.get("authenticated") is not True:
         return False
     user = found.get("user") or {}
-    asked = {
+    attributes = {
         "user": user.get("username", ""),
         "uid": user.get("uid", ""),
         "groups": user.get("groups") or [],
         "extra": user.get("extra") or {},
         "nonResourceAttributes": {"path": PATH, "verb": "get"},
     }
-    return (await _review(cluster, ACCESS_REVIEWS, asked)).get("allowed") is True
+    return (await _review(cluster, ACCESS_REVIEWS, attributes)).get("allowed") is True
 
 
 async def _review(cluster: Cluster, resource: Resource, spec: dict[str, Any]) -> dict[str, Any]:
@@ -56,9 +56,9 @@ class AccessReviewer:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def answer(self, asked: dict[str, Any]) -> None:
+    async def answer(self, question: dict[str, Any]) -> None:
         """The same, at its end."""
-        self._report({"access": {"id": asked["id"], "allowed": await self.ask(asked["token"])}})
+        self._report({"access": {"id": question["id"], "allowed": await self.ask(question["token"])}})
 
     async def ask(self, token: str) -> bool | None:
         """Whether the bearer may read; None if unknown."""

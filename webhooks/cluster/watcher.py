@@ -14,7 +14,7 @@ from ...kube.protocol import Cluster, Node
 from ...kube.reflector import Reflector, WatchState
 from ...kube.resources import CONFIG_MAPS, LEASES, SECRETS, resource_of_kind
 from ...kube.scope import LEASE_NAME, Claims
-from .observed_facts import CAPABILITIES, Observed, facts_of, list_missing, read_topology_domains, topologies_of
+from .observed_facts import CAPABILITIES, ObservedFacts, facts_of, list_missing, read_domains, topologies_of
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 # between two looks at what has changed without an event: a claim that ran out, a watch that broke, a permission that is missing
@@ -44,8 +44,8 @@ class Watcher:
         self._missing: list[str] = []
         self._unnamed: frozenset[str] = frozenset()
         self._leases.subscribe(self._lease)
-        self._topologies.subscribe(lambda _old, _new: self.look())
-        self._groups.subscribe(lambda _known: self.look())
+        self._topologies.subscribe(lambda _old, _new: self.report_changes())
+        self._groups.subscribe(lambda _known: self.report_changes())
 
     async def run(self) -> None:
         """Watch until cancelled; a restricted operator ignores claims."""
@@ -55,16 +55,16 @@ class Watcher:
             tasks.create_task(self._topologies.run())
             tasks.create_task(self._groups.run())
             while True:
-                self.look()
+                self.report_changes()
                 await self._clocks.sleep(TICK_SECONDS)
 
-    def look(self) -> None:
+    def report_changes(self) -> None:
         """Reports when something is different, or nothing was reported for a while; not before every source has spoken or failed."""
         now = self._clocks.monotonic()
         (self.claims.resume if self._leases.state is WatchState.SYNCED else self.claims.suspend)(now)
-        if not self._last and not self._settled():
+        if not self._last and not self._is_settled():
             return
-        observed = self._observed(now)
+        observed = self._observe(now)
         report = {"facts": facts_of(self._stated, observed), "refused": self.refused}
         if report != self._last or now - self._reported >= REPORT_SECONDS:
             self._last, self._reported = report, now
@@ -78,18 +78,18 @@ class Watcher:
             _LOG.error("switched on by the configuration, but its API group is not served: %s", ", ".join(lacking))
         self._missing = lacking
 
-    def _observed(self, now: float) -> Observed:
+    def _observe(self, now: float) -> ObservedFacts:
         served = {fact: self._groups.known[name].served for name, fact in CAPABILITIES.items()}
-        return Observed(
+        return ObservedFacts(
             {fact: value for fact, value in served.items() if value is not None},
-            {key[1]: read_topology_domains(topology) for key, topology in self._topologies.store.items()}
+            {key[1]: read_domains(topology) for key, topology in self._topologies.store.items()}
             if self._topologies.synced.is_set()
             else None,
             self._topologies.state is WatchState.ABSENT,
             self.claims.exempt(now) if self._leases.synced.is_set() else None,
         )
 
-    def _settled(self) -> bool:
+    def _is_settled(self) -> bool:
         """Whether the first report can be made: each source has an answer, or a reason for having none."""
         leases = self.claims.scope.restricted or self._leases.state is not WatchState.STARTING
         groups = self._groups.stale_seconds() is not None or self._groups.reason
@@ -108,7 +108,7 @@ class Watcher:
             self.claims.observe(new, self._clocks.monotonic(), self._clocks.wall())
         elif old is not None:
             self.claims.forget(old["metadata"].get("namespace", ""))
-        self.look()
+        self.report_changes()
 
 
 class SecretWatch:
@@ -122,7 +122,7 @@ class SecretWatch:
         self._trust = Reflector(cluster, CONFIG_MAPS, where, name=names["trust"])
         self._last: dict[str, Any] = {}
         for each in (self._secret, self._trust):
-            each.subscribe(lambda _old, _new: self._look())
+            each.subscribe(lambda _old, _new: self._report_changes())
 
     async def run(self) -> None:
         """Watches until it is cancelled."""
@@ -130,10 +130,10 @@ class SecretWatch:
             tasks.create_task(self._secret.run())
             tasks.create_task(self._trust.run())
             while True:
-                self._look()
+                self._report_changes()
                 await asyncio.sleep(TICK_SECONDS)
 
-    def _look(self) -> None:
+    def _report_changes(self) -> None:
         trust = self._trust.get(self._names["trust"], self._names["namespace"])
         usable = None if trust is None else str((trust.get("data") or {}).get(USABLE, "")).split()  # fingerprints; None without such a list
         delivery = {"pair": self._pair(), "why": self._why(), "usable": usable, "heard": self._trust.synced.is_set()}

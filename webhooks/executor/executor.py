@@ -116,17 +116,17 @@ class Executor:
 
 
 class _Lane:
-    """A few places, at most one of them for each client, and a fair queue for them."""
+    """A few slots, at most one for each client, and a fair queue for them."""
 
-    def __init__(self, places: int) -> None:
+    def __init__(self, slots: int) -> None:
         self._queue: FairQueue[asyncio.Future[None]] = FairQueue()
-        self._places = places
-        self._here: set[str] = set()
+        self._slots = slots
+        self._running: set[str] = set()
 
     async def enter(self, client: str, size: int) -> None:
         """Waits for a place."""
-        if len(self._here) < self._places and client not in self._here:
-            self._here.add(client)
+        if len(self._running) < self._slots and client not in self._running:
+            self._running.add(client)
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.put(client, size, turn)
@@ -140,11 +140,11 @@ class _Lane:
     def leave(self, client: str, seconds: float) -> None:
         """Gives the place to the next."""
         self._queue.charge(client, seconds)
-        self._here.discard(client)
-        while (found := self._queue.take(self._here)) is not None:
+        self._running.discard(client)
+        while (found := self._queue.take(self._running)) is not None:
             waiting, turn = found
             if not turn.done():
-                self._here.add(waiting)
+                self._running.add(waiting)
                 turn.set_result(None)
                 return
 

@@ -81,15 +81,15 @@ def fork(child: Callable[[], NoReturn]) -> int:
     return pid
 
 
-def settle(kept: set[int]) -> None:
-    """Makes a fresh fork a process that a signal to both leaves to its parent; it keeps standard streams and open files in `kept`."""
+def settle(keep: set[int]) -> None:
+    """Makes a fresh fork a process that a signal to both leaves to its parent; it keeps standard streams and open files in `keep`."""
     signal.set_wakeup_fd(-1)
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     nothing, _ = os.pipe()  # there need not be a /dev/null
     # lets go of what others serve, and of connections, which would not end when the parent ends them. Their numbers stay taken, since
     # objects of the parent that die here may close them
-    for descriptor in _open() - {0, 1, 2} - kept - {nothing}:
+    for descriptor in _open() - {0, 1, 2} - keep - {nothing}:
         with contextlib.suppress(OSError):  # it is none: the one with which the others were listed
             os.fstat(descriptor)
             os.dup2(nothing, descriptor, inheritable=False)

@@ -111,5 +111,5 @@ def _of_text(node: Node, _done: dict[int, Measure | None]) -> Measure | None:
     return measure
 
 
-def _too_many(most: int, seen: int) -> _Excess:
-    return _Excess((), Reason.TOO_MANY, f"must have at most {most} items, got {seen}")
+def _too_many(most: int, count: int) -> _Excess:
+    return _Excess((), Reason.TOO_MANY, f"must have at most {most} items, got {count}")

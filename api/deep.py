@@ -37,10 +37,10 @@ class Deep:
 
 def load(text: bytes | bytearray | memoryview | str) -> Any:
     """Decode JSON; what is too deep for the decoder becomes `Deep`. Linear in the length. Raises: orjson.JSONDecodeError."""
-    return load_and_tell(text)[0]
+    return load_deep(text)[0]
 
 
-def load_and_tell(text: bytes | bytearray | memoryview | str) -> tuple[Any, bool]:
+def load_deep(text: bytes | bytearray | memoryview | str) -> tuple[Any, bool]:
     """As `load`; and whether anything was too deep for the decoder. Raises: orjson.JSONDecodeError."""
     import orjson
 

@@ -73,7 +73,7 @@ def _variables() -> list[Node]:
         "  object.spec.versions.exists(w, w.name == v.name && w.served &&\n"
         "    !(has(w.schema) && has(w.schema.openAPIV3Schema) && (v.schema == w.schema ||\n"
         "      [v.schema.openAPIV3Schema].all(o, [w.schema.openAPIV3Schema].all(n,\n"
-        f"{indent(_kept(LEVELS), '        ')})))))).map(v, string(v.name))"
+        f"{indent(_keeps_fields(LEVELS), '        ')})))))).map(v, string(v.name))"
     )
     return [
         {"name": "served", "expression": "oldObject.spec.versions.filter(v, v.served)"},
@@ -83,13 +83,13 @@ def _variables() -> list[Node]:
     ]
 
 
-def _kept(levels: int) -> str:
+def _keeps_fields(levels: int) -> str:
     """Whether schema `n` has every field of schema `o`: CEL has no recursion, so the same text is written once a level."""
     if not levels:
         return "true"
     opened = f"(!has(o.additionalProperties) || has(n.additionalProperties) || {_PRESERVE} in n)"
     free = f"(!({_PRESERVE} in o) || {_PRESERVE} in n)"
-    below = "[p.properties[k]].all(o, [q.properties[k]].all(n,\n" + indent(_kept(levels - 1), " ") + "))"
+    below = "[p.properties[k]].all(o, [q.properties[k]].all(n,\n" + indent(_keeps_fields(levels - 1), " ") + "))"
     fields = f"!has(p.properties) || p.properties.all(k, !(has(q.properties) && k in q.properties) ? {_PRESERVE} in q :\n{below})"
     return f"{opened} && {free} &&\n[{_inside('o')}].all(p, [{_inside('n')}].all(q, {fields}))"
 

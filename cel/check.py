@@ -25,29 +25,29 @@ _NOTHING: Final = object()  # the value of what is no constant
 
 class _Overload(NamedTuple):
     since: int
-    given: tuple[StaticType, ...]
+    parameters: tuple[StaticType, ...]
     result: StaticType
 
 
 @cache
 def _overloads(name: str, of_value: bool) -> tuple[_Overload, ...]:
     """The overloads of a function or an operator."""
-    return tuple(_Overload(since, *map_types(given, result)) for since, given, result in _signatures().get((name, of_value), ()))
+    return tuple(_Overload(since, *map_types(parameters, result)) for since, parameters, result in _signatures().get((name, of_value), ()))
 
 
 @cache
 def _signatures() -> dict[tuple[str, bool], list[tuple[int, str, str]]]:
     by_name: dict[tuple[str, bool], list[tuple[int, str, str]]] = {}
     for module, signatures in (*DECLARED.items(), ("", OPERATORS)):
-        for name, of_value, given, result in map(split, signatures):
+        for name, of_value, parameters, result in map(split, signatures):
             since = SINCE.get(name, SINCE_MODULE.get(module, 0))
-            by_name.setdefault((name, of_value), []).append((since, given, result))
+            by_name.setdefault((name, of_value), []).append((since, parameters, result))
     return by_name
 
 
-def map_types(given: str, result: str) -> tuple[tuple[StaticType, ...], StaticType]:
+def map_types(parameters: str, result: str) -> tuple[tuple[StaticType, ...], StaticType]:
     """The types of a signature."""
-    taken = read_type(f"of({given})").of if given else ()
+    taken = read_type(f"of({parameters})").of if parameters else ()
     return tuple(map(_in_full, taken)), _in_full(read_type(result))
 
 
@@ -56,22 +56,22 @@ def _in_full(kind: StaticType) -> StaticType:
     return kind if kind.is_parameter else make_type(NAMES.get(kind.name, kind.name), *map(_in_full, kind.of))
 
 
-class Checked(NamedTuple):
+class CheckResult(NamedTuple):
     """The type of an expression, and what is wrong with it."""
 
     type: StaticType
     faults: tuple[ParseError, ...]
 
 
-def check_tree(text: str, tree: Tree, names: Mapping[str, StaticType], minor: int = 0) -> Checked:
+def check_tree(text: str, tree: Tree, names: Mapping[str, StaticType], minor: int = 0) -> CheckResult:
     """Checks the tree of a text whose names have types; 0 is any minor release of Kubernetes."""
     checker = Checker(text, names, minor)
     try:
         result = checker.unifier.resolve(checker.type_of(tree), unbound=DYN)
         faults = checker.faults or [*checker.mixed(), *checker.late]
     except RecursionError:
-        return Checked(ERROR, (ParseError("the expression must not be nested as deeply"),))
-    return Checked(result, tuple(faults))
+        return CheckResult(ERROR, (ParseError("the expression must not be nested as deeply"),))
+    return CheckResult(result, tuple(faults))
 
 
 class Checker:
@@ -91,9 +91,9 @@ class Checker:
 
     def type_of(self, tree: Tree) -> StaticType:
         """The type of a node."""
-        made: StaticType = getattr(self, "_" + tree.kind)(tree)
-        self.types[id(tree)] = made
-        return made
+        result_type: StaticType = getattr(self, "_" + tree.kind)(tree)
+        self.types[id(tree)] = result_type
+        return result_type
 
     def fault(self, tree: Tree, sentence: str) -> StaticType:
         """Notes what is wrong at a node."""
@@ -120,8 +120,8 @@ class Checker:
         if name not in TYPES:
             return None
         self.constants[id(tree)] = TYPES[name]
-        held = {"list": (DYN,), "map": (DYN, DYN), "optional_type": (DYN,)}.get(name, ())
-        return make_type("type", make_type(name, *held))
+        item_types = {"list": (DYN,), "map": (DYN, DYN), "optional_type": (DYN,)}.get(name, ())
+        return make_type("type", make_type(name, *item_types))
 
     def _select(self, tree: Tree) -> StaticType:
         name = dotted_name(tree, self.scope)
@@ -159,7 +159,7 @@ class Checker:
         key = self.constants.get(id(tree.below[1]), "")
         if type(key) not in _KEYS:
             self._late(tree.below[1], f"invalid qualifier type: {type_of(key).name}")
-        return self.applied(tree, "[?]" if tree.value else "[]", *operands)
+        return self.apply_overload(tree, "[?]" if tree.value else "[]", *operands)
 
     def _or(self, tree: Tree) -> StaticType:
         answers = [self.must_be_bool(node) for node in tree.below]
@@ -172,46 +172,46 @@ class Checker:
         kind = self.type_of(tree)
         fits = self.unifier.fit((kind,), (BOOL,))
         if not fits:
-            self.fault(tree, f"expected type 'bool' but found '{self._shown(kind)}'")
+            self.fault(tree, f"expected type 'bool' but found '{self._resolve_type(kind)}'")
         return fits
 
     def _cond(self, tree: Tree) -> StaticType:
-        return self.applied(tree, "?:", *map(self.type_of, tree.below))
+        return self.apply_overload(tree, "?:", *map(self.type_of, tree.below))
 
     def _not(self, tree: Tree) -> StaticType:
-        return self.applied(tree, "!", self.type_of(tree.below[0]))
+        return self.apply_overload(tree, "!", self.type_of(tree.below[0]))
 
     def _neg(self, tree: Tree) -> StaticType:
-        return self.applied(tree, "neg", self.type_of(tree.below[0]))
+        return self.apply_overload(tree, "neg", self.type_of(tree.below[0]))
 
     def _chain(self, tree: Tree) -> StaticType:
         result = self.type_of(tree.below[0])
         for (sign, at), operand in zip(tree.value, tree.below[1:], strict=True):
-            result = self.applied(tree._replace(at=at), sign, result, self.type_of(operand))
+            result = self.apply_overload(tree._replace(at=at), sign, result, self.type_of(operand))
         return result
 
     def _list(self, tree: Tree) -> StaticType:
-        held: StaticType | None = None
+        items: StaticType | None = None
         types = []
         for index, node in enumerate(tree.below):
-            item = self._held(node, is_optional=bool(tree.value) and index in tree.value)
+            item = self._item_type(node, is_optional=bool(tree.value) and index in tree.value)
             types.append(item)
-            held = self._joined(held, item)
+            items = self._join(items, item)
         self._note_literal(tree, types)
-        return make_type("list", held or self.unifier.parameter())
+        return make_type("list", items or self.unifier.parameter())
 
     def _map(self, tree: Tree) -> StaticType:
-        kept: StaticType | None = None
-        held: StaticType | None = None
+        keys: StaticType | None = None
+        items: StaticType | None = None
         types = []
         for index, (key, value) in enumerate(zip(tree.below[::2], tree.below[1::2], strict=True)):
             key_type = self.type_of(key)
-            kept = self._joined(kept, key_type)
-            item = self._held(value, is_optional=bool(tree.value) and index in tree.value)
-            held = self._joined(held, item)
+            keys = self._join(keys, key_type)
+            item = self._item_type(value, is_optional=bool(tree.value) and index in tree.value)
+            items = self._join(items, item)
             types += [key_type, item]
         self._note_literal(tree, types)
-        return make_type("map", kept or self.unifier.parameter(), held or self.unifier.parameter())
+        return make_type("map", keys or self.unifier.parameter(), items or self.unifier.parameter())
 
     def _note_literal(self, tree: Tree, types: list[StaticType]) -> None:
         if not self.in_formats:
@@ -219,7 +219,7 @@ class Checker:
         if all(id(node) in self.constants for node in tree.below):
             self.constants[id(tree)] = [] if tree.kind == "list" else {}  # whose content no conversion reads
 
-    def _held(self, tree: Tree, *, is_optional: bool) -> StaticType:
+    def _item_type(self, tree: Tree, *, is_optional: bool) -> StaticType:
         """The type of an item; of one behind a question mark, what its optional holds."""
         kind = self.type_of(tree)
         if not is_optional:
@@ -232,7 +232,7 @@ class Checker:
             note(tree, f"expected type 'optional_type({kind})' but found '{kind}'")
         return kind
 
-    def _joined(self, before: StaticType | None, item: StaticType) -> StaticType:
+    def _join(self, before: StaticType | None, item: StaticType) -> StaticType:
         """The type of items of one type and another."""
         if before is None or not self.unifier.fit((before,), (item,)):
             # an API server takes items of several types for dyn, and finds them mixed later
@@ -249,16 +249,16 @@ class Checker:
             if variables == 2:
                 self._is_newer(tree, SINCE_TWO_VARIABLES, f"the macro {tree.name} with two variables")
             outer = self.scope
-            made = check(self, tree, variables)
+            result_type = check(self, tree, variables)
             self.scope = outer
-            return made
+            return result_type
         name, below, of_value = tree.name, tree.below, bool(tree.value)
         space = dotted_name(below[0], self.scope) if of_value else None
         if space is not None and _overloads(f"{space}.{name}", False):
             name, below, of_value = f"{space}.{name}", below[1:], False
         if name == "format" and of_value:
             return self._format(tree)
-        result = self.applied(tree, name, *map(self.type_of, below), of_value=of_value)
+        result = self.apply_overload(tree, name, *map(self.type_of, below), of_value=of_value)
         self._constant(tree, name, below, of_value=of_value)
         return result
 
@@ -270,7 +270,7 @@ class Checker:
         text, *arguments = tree.below
         if text.kind == "const" and type(text.value) is str and len(arguments) == 1 and arguments[0].kind == "list":
             self.formats.append(tree)
-        return self.applied(tree, "format", *operands, of_value=True)
+        return self.apply_overload(tree, "format", *operands, of_value=True)
 
     def _is_newer(self, tree: Tree, since: int, what: str) -> bool:
         """Whether something is newer than the oldest release of Kubernetes, which is a fault."""
@@ -279,7 +279,7 @@ class Checker:
         self.fault(tree, f"{what} needs Kubernetes 1.{since} or newer; --kubernetes names the oldest that must take the policy")
         return True
 
-    def applied(self, tree: Tree, name: str, *operands: StaticType, of_value: bool = False) -> StaticType:
+    def apply_overload(self, tree: Tree, name: str, *operands: StaticType, of_value: bool = False) -> StaticType:
         """The type that a function or an operator makes of others."""
         known = _overloads(name, of_value)
         if not known and not _overloads(name, not of_value):
@@ -288,25 +288,25 @@ class Checker:
             return ERROR
         result: StaticType | None = None
         for overload in known:
-            if len(overload.given) != len(operands) or (self.minor and overload.since > self.minor):
+            if len(overload.parameters) != len(operands) or (self.minor and overload.since > self.minor):
                 continue
             fresh: dict[str, StaticType] = {}
-            given = tuple(rename(each, fresh, self.unifier.parameter) for each in overload.given)
-            if not self.unifier.fit(operands, given):
+            parameters = tuple(rename(each, fresh, self.unifier.parameter) for each in overload.parameters)
+            if not self.unifier.fit(operands, parameters):
                 continue
-            made = self.unifier.resolve(rename(overload.result, fresh, self.unifier.parameter))
+            result_type = self.unifier.resolve(rename(overload.result, fresh, self.unifier.parameter))
             if result is None:
-                result = made
-            elif result is not DYN and not is_same(result, made):
+                result = result_type
+            elif result is not DYN and not is_same(result, result_type):
                 result = DYN
         if result is not None:
             return result
-        shown = [str(self._shown(operand)) for operand in operands]
-        applied = f"{shown[0]}.({', '.join(shown[1:])})" if of_value else f"({', '.join(shown)})"
+        shown = [str(self._resolve_type(operand)) for operand in operands]
+        call = f"{shown[0]}.({', '.join(shown[1:])})" if of_value else f"({', '.join(shown)})"
         written = _WRITTEN.get(name) or (name if name.replace(".", "_").isidentifier() else f"_{name}_")
-        return self.fault(tree, f"found no matching overload for '{written}' applied to '{applied}'")
+        return self.fault(tree, f"found no matching overload for '{written}' applied to '{call}'")
 
-    def _shown(self, kind: StaticType) -> StaticType:
+    def _resolve_type(self, kind: StaticType) -> StaticType:
         return self.unifier.resolve(kind, unbound=DYN)
 
     def _constant(self, tree: Tree, name: str, below: tuple[Tree, ...], *, of_value: bool) -> None:
@@ -347,7 +347,7 @@ class Checker:
         for tree, types in self.literals:
             step = 2 if tree.kind == "map" else 1
             for place in range(step):
-                firsts = [self._shown(item_type) for item_type in types[place::step]]
+                firsts = [self._resolve_type(item_type) for item_type in types[place::step]]
                 for kind, node in zip(firsts[1:], tree.below[place::step][1:], strict=True):
                     if not is_same(kind, firsts[0]):
                         faults.append(wrong_at(self.text, node.at, f"expected type '{firsts[0]}' but found '{kind}'"))
@@ -356,7 +356,7 @@ class Checker:
             from .check_format import check_format
 
             for tree in self.formats:
-                wrong = check_format(tree, lambda part: self._shown(self.types[id(part)]))
+                wrong = check_format(tree, lambda part: self._resolve_type(self.types[id(part)]))
                 faults += [wrong_at(self.text, wrong[0].at, wrong[1])] if wrong else []
         return faults
 
@@ -386,12 +386,12 @@ class Checker:
                 self.fault(ident, "iteration variable overwrites accumulator variable")
         self.scope = {**self.scope, **{node.name: kind for node, kind in zip(names, types, strict=False)}}
 
-    def gathered(self, tree: Tree, made: StaticType, make: Callable[[StaticType], StaticType], tests: list[Tree]) -> StaticType:
-        """The type of what a macro gathers: `made` is that of nothing yet, `make` says what an item makes of it, a test keeps some."""
+    def gather(self, tree: Tree, result_type: StaticType, make: Callable[[StaticType], StaticType], tests: list[Tree]) -> StaticType:
+        """The type of what a macro gathers: `result_type` is that of nothing, `make` says what an item makes of it, a test keeps some."""
         kept = [self.type_of(test) for test in tests]
-        step = make(made)
+        step = make(result_type)
         if kept:
-            step = self.applied(tree, "?:", *kept, step, made)
-        if not self.unifier.fit((made,), (step,)):
-            self.fault(tree, f"expected type '{self._shown(made)}' but found '{self._shown(step)}'")
-        return self.unifier.resolve(made)
+            step = self.apply_overload(tree, "?:", *kept, step, result_type)
+        if not self.unifier.fit((result_type,), (step,)):
+            self.fault(tree, f"expected type '{self._resolve_type(result_type)}' but found '{self._resolve_type(step)}'")
+        return self.unifier.resolve(result_type)

@@ -17,10 +17,10 @@ class _Checker(Protocol):
 
     def type_of(self, tree: Tree) -> StaticType: ...
     def must_be_bool(self, tree: Tree) -> bool: ...
-    def applied(self, tree: Tree, name: str, *operands: StaticType, of_value: bool = False) -> StaticType: ...
+    def apply_overload(self, tree: Tree, name: str, *operands: StaticType, of_value: bool = False) -> StaticType: ...
     def loop(self, tree: Tree, variables: int) -> list[Tree]: ...
     def bind(self, names: tuple[Tree, ...], types: tuple[StaticType, ...]) -> None: ...
-    def gathered(self, tree: Tree, made: StaticType, make: Callable[[StaticType], StaticType], tests: list[Tree]) -> StaticType: ...
+    def gather(self, tree: Tree, result_type: StaticType, make: Callable[[StaticType], StaticType], tests: list[Tree]) -> StaticType: ...
 
 
 _Check: TypeAlias = Callable[[_Checker, Tree, int], StaticType]
@@ -34,7 +34,7 @@ def _quantified(checker: _Checker, tree: Tree, variables: int) -> StaticType:
 
 def _exists_one(checker: _Checker, tree: Tree, variables: int) -> StaticType:
     (test,) = checker.loop(tree, variables)
-    checker.applied(tree, "?:", checker.type_of(test), INT, INT)
+    checker.apply_overload(tree, "?:", checker.type_of(test), INT, INT)
     return BOOL
 
 
@@ -42,36 +42,36 @@ def _filter(checker: _Checker, tree: Tree, variables: int) -> StaticType:
     (test,) = checker.loop(tree, variables)
     items = make_type("list", checker.scope[tree.below[1].name])
     empty = make_type("list", checker.unifier.parameter())
-    return checker.gathered(tree, empty, lambda collected: checker.applied(tree, "+", collected, items), [test])
+    return checker.gather(tree, empty, lambda collected: checker.apply_overload(tree, "+", collected, items), [test])
 
 
 def _mapped(checker: _Checker, tree: Tree, variables: int) -> StaticType:
-    *tests, made = checker.loop(tree, variables)
+    *tests, result_type = checker.loop(tree, variables)
 
     def make(collected: StaticType) -> StaticType:
-        return checker.applied(tree, "+", collected, make_type("list", checker.type_of(made)))
+        return checker.apply_overload(tree, "+", collected, make_type("list", checker.type_of(result_type)))
 
-    return checker.gathered(tree, make_type("list", checker.unifier.parameter()), make, tests)
+    return checker.gather(tree, make_type("list", checker.unifier.parameter()), make, tests)
 
 
 def _transformed(checker: _Checker, tree: Tree, variables: int) -> StaticType:
-    *tests, made = checker.loop(tree, variables)
+    *tests, result_type = checker.loop(tree, variables)
     empty = make_type("map", checker.unifier.parameter(), checker.unifier.parameter())
     key = () if tree.name == "transformMapEntry" else (checker.scope[tree.below[1].name],)
 
     def make(collected: StaticType) -> StaticType:
-        return checker.applied(tree, "insert", collected, *key, checker.type_of(made))
+        return checker.apply_overload(tree, "insert", collected, *key, checker.type_of(result_type))
 
-    return checker.gathered(tree, empty, make, tests)
+    return checker.gather(tree, empty, make, tests)
 
 
 def _of_optional(checker: _Checker, tree: Tree, _: int) -> StaticType:
     target = checker.type_of(tree.below[0])
-    checker.applied(tree, "hasValue", target, of_value=True)
-    checker.bind(tree.below[1:2], (checker.applied(tree, "value", target, of_value=True),))
+    checker.apply_overload(tree, "hasValue", target, of_value=True)
+    checker.bind(tree.below[1:2], (checker.apply_overload(tree, "value", target, of_value=True),))
     body = checker.type_of(tree.below[2])
-    made = checker.applied(tree, "optional.of", body) if tree.name == "optMap" else body
-    return checker.applied(tree, "?:", BOOL, made, checker.applied(tree, "optional.none"))
+    result_type = checker.apply_overload(tree, "optional.of", body) if tree.name == "optMap" else body
+    return checker.apply_overload(tree, "?:", BOOL, result_type, checker.apply_overload(tree, "optional.none"))
 
 
 # name and number of arguments -> what checks it, and the number of its variables

@@ -169,7 +169,7 @@ class Compiler:
         def run(frame: Frame) -> bool:
             failed: EvaluationError | None = None
             for step, cost in steps:
-                frame.left -= cost
+                frame.remaining -= cost
                 try:
                     value = step(frame)
                 except OverBudgetError:
@@ -196,11 +196,11 @@ class Compiler:
         def run(frame: Frame) -> Any:
             value = decide(frame)
             if value is True:
-                frame.left -= cost
+                frame.remaining -= cost
                 return then(frame)
             if value is not False:
                 raise no_overload()
-            frame.left -= other_cost
+            frame.remaining -= other_cost
             return otherwise(frame)
 
         return run
@@ -261,7 +261,7 @@ class Compiler:
 
         def build(frame: Frame) -> list[Any]:
             pairs = [(run(frame), may) for run, may in zip(runs, optional, strict=True)]
-            return [held(item) if may else item for item, may in pairs if not may or item is not NONE]
+            return [unwrap(item) if may else item for item, may in pairs if not may or item is not NONE]
 
         return build
 
@@ -271,7 +271,7 @@ class Compiler:
 
         def build(frame: Frame) -> dict[Any, Any]:
             entries = [(key(frame), value(frame), may) for (key, value), may in zip(runs, optional, strict=True)]
-            return make_map((key, held(value) if may else value) for key, value, may in entries if not may or value is not NONE)
+            return make_map((key, unwrap(value) if may else value) for key, value, may in entries if not may or value is not NONE)
 
         return build
 
@@ -287,7 +287,7 @@ def select(value: Any, field: str) -> Any:
     return BINARY["[]"](value, field)
 
 
-def held(optional: Any) -> Any:
+def unwrap(optional: Any) -> Any:
     """Returns what an optional holds."""
     if type(optional) is not Optional:
         raise no_overload()

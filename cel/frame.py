@@ -14,26 +14,26 @@ _SHORT: Final = 100  # characters and bytes, which are compared as soon as none
 class Frame:
     """What names stand for, the variables of macros, the budget that is left, and the place read last when it is traced."""
 
-    __slots__ = ("last", "left", "roots", "variables")
+    __slots__ = ("last", "remaining", "roots", "variables")
 
     def __init__(self, roots: Mapping[str, object], variables: int, budget: int) -> None:
         self.roots = roots
         self.variables: list[Any] = [None] * variables
-        self.left = budget
+        self.remaining = budget
         self.last: tuple[Any, Any] | None = None
 
     def spend(self, cost: int) -> None:
         """Takes a cost from the budget."""
-        self.left -= cost
-        if self.left < 0:
+        self.remaining -= cost
+        if self.remaining < 0:
             raise OverBudgetError
 
     def spend_size(self, *values: Any) -> None:
         """Takes what it costs to read values through, but for what is in them."""
         for value in values:
             if type(value) in SIZED:
-                self.left -= len(value) // 10
-        if self.left < 0:
+                self.remaining -= len(value) // 10
+        if self.remaining < 0:
             raise OverBudgetError
 
     def spend_compared(self, *texts: Any) -> None:

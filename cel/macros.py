@@ -58,8 +58,8 @@ class _Loop:
             raise EvaluationError(_no_range(container, two=self.two))
         variables, slot, cost = frame.variables, self.slot, self.cost
         for key, value in pairs:
-            frame.left -= cost
-            if frame.left < 0:
+            frame.remaining -= cost
+            if frame.remaining < 0:
                 raise OverBudgetError
             if self.two:
                 variables[slot], variables[slot + 1] = key, value
@@ -135,31 +135,31 @@ def _filter(compiler: Compiler, tree: Tree) -> Run:
     return lambda frame: [frame.variables[slot] for _ in loop.each(frame) if _holds(test, frame)]
 
 
-def _kept(loop: _Loop, with_test: bool) -> Callable[[Frame], Iterable[tuple[Any, Any]]]:
+def _filter_items(loop: _Loop, with_test: bool) -> Callable[[Frame], Iterable[tuple[Any, Any]]]:
     """Yields the key of each item with what the last expression makes of it, where the one before it holds if there is one."""
     make, test, cost = loop.runs[-1], loop.runs[0], loop.costs[-1] if with_test else 0
 
     def each(frame: Frame) -> Iterable[tuple[Any, Any]]:
         for key in loop.each(frame):
             if not with_test or _holds(test, frame):
-                frame.left -= cost
+                frame.remaining -= cost
                 yield key, make(frame)
 
     return each
 
 
 def _map(compiler: Compiler, tree: Tree, *, variables: int = 1) -> Run:
-    each = _kept(_Loop(compiler, tree, variables, 12), len(tree.below) == variables + 3)
+    each = _filter_items(_Loop(compiler, tree, variables, 12), len(tree.below) == variables + 3)
     return lambda frame: [made for _, made in each(frame)]
 
 
 def _transform_map(compiler: Compiler, tree: Tree) -> Run:
-    each = _kept(_Loop(compiler, tree, 2, 32), len(tree.below) == 5)
+    each = _filter_items(_Loop(compiler, tree, 2, 32), len(tree.below) == 5)
     return lambda frame: make_map(each(frame))
 
 
 def _transform_entry(compiler: Compiler, tree: Tree) -> Run:
-    each = _kept(_Loop(compiler, tree, 2, 32), len(tree.below) == 5)
+    each = _filter_items(_Loop(compiler, tree, 2, 32), len(tree.below) == 5)
 
     def run(frame: Frame) -> dict[Any, Any]:
         made: dict[Any, Any] = {}
@@ -187,7 +187,7 @@ def _of_optional(compiler: Compiler, tree: Tree, *, flat: bool) -> Run:
         if value is NONE:
             return NONE
         frame.variables[slot] = value.value
-        frame.left -= cost
+        frame.remaining -= cost
         made = body(frame)
         if not flat:
             return Optional(made)
@@ -207,7 +207,7 @@ def _or(compiler: Compiler, tree: Tree) -> Run:
         value = operand(frame)
         if value is not NONE:
             return value if whole or type(value) is not Optional else value.value
-        frame.left -= cost
+        frame.remaining -= cost
         return other(frame)
 
     return run

@@ -72,7 +72,7 @@ def _whole_quotient(dividend: int, other: int) -> int:
     return quotient if (dividend < 0) == (other < 0) else -quotient
 
 
-def _rest(dividend: int, other: int) -> int:
+def _modulo(dividend: int, other: int) -> int:
     if other == 0:
         raise EvaluationError("modulus by zero")
     if (dividend, other) == (SMALLEST, -1):
@@ -108,8 +108,8 @@ _ARITHMETIC: Final[dict[str, dict[tuple[type, type], Binary]]] = {
     "*": _same(operator.mul),
     "/": {**_same(_whole_quotient), (float, float): _quotient},
     "%": {
-        (int, int): _rest,
-        (Uint, Uint): lambda value, other: Uint(_rest(int(value), int(other))),
+        (int, int): _modulo,
+        (Uint, Uint): lambda value, other: Uint(_modulo(int(value), int(other))),
     },
 }
 

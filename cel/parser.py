@@ -43,17 +43,17 @@ def dotted_name(tree: Tree, variables: Container[str]) -> str | None:
 
 def parse(text: str) -> Tree:
     """Returns the tree of an expression. Raises ParseError."""
-    return _Parser(text).whole()
+    return _Parser(text).parse_all()
 
 
 class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
-        self._rest = tokens(text)
-        self._next = next(self._rest)
+        self._tokens = tokens(text)
+        self._next = next(self._tokens)
         self._depth = 0
 
-    def whole(self) -> Tree:
+    def parse_all(self) -> Tree:
         tree = self._expression()
         if self._next.kind != "end":
             raise self._unexpected(("an operator", "the end"))
@@ -62,7 +62,7 @@ class _Parser:
     def _take(self) -> Token:
         taken = self._next
         if taken.kind != "end":
-            self._next = next(self._rest)
+            self._next = next(self._tokens)
         return taken
 
     def _skip(self, kind: str) -> bool:
@@ -77,8 +77,8 @@ class _Parser:
         return self._take()
 
     def _unexpected(self, wanted: Iterable[str]) -> ParseError:
-        seen = "the end" if self._next.kind == "end" else repr(self._next.value)
-        return wrong_at(self._text, self._next.at, f"Syntax error: there must be {' or '.join(wanted)} instead of {seen}")
+        found_token = "the end" if self._next.kind == "end" else repr(self._next.value)
+        return wrong_at(self._text, self._next.at, f"Syntax error: there must be {' or '.join(wanted)} instead of {found_token}")
 
     def _expression(self) -> Tree:
         """A condition with its branches, or what stands above them; the only way down into a nested expression."""

@@ -13,7 +13,7 @@ from .parser import Tree, parse
 from .values import Lazy
 
 if TYPE_CHECKING:
-    from .check import Checked
+    from .check import CheckResult
     from .types import StaticType
 
 # the object has no such field, or if a value is given, not that text in it
@@ -89,7 +89,7 @@ class Program:
         except RecursionError:
             raise EvaluationError("the values must not be nested as deeply") from None
 
-    def check(self, names: Mapping[str, StaticType], minor: int = 0) -> Checked:
+    def check(self, names: Mapping[str, StaticType], minor: int = 0) -> CheckResult:
         """Checks the types; `names` are those of the names, `minor` is the oldest release of Kubernetes that must know it, 0 any."""
         from .check import check_tree
 
@@ -110,11 +110,11 @@ class Program:
         compiler, run = self._traced
         frame = Frame(bindings, compiler.variables, budget - compiler.cost)
         try:
-            return run(frame), _path(bindings, frame.last)
+            return run(frame), _find_path(bindings, frame.last)
         except RecursionError:
             raise EvaluationError("the values must not be nested as deeply") from None
         except EvaluationError as error:
-            error.path = _path(bindings, frame.last)
+            error.path = _find_path(bindings, frame.last)
             raise
 
 
@@ -122,28 +122,28 @@ class Program:
 _Trail: TypeAlias = "tuple[_Trail | None, str | int]"
 
 
-def _path(bindings: Mapping[str, object], place: tuple[Any, Any] | None) -> tuple[str | int, ...] | None:
+def _find_path(bindings: Mapping[str, object], source: tuple[Any, Any] | None) -> tuple[str | int, ...] | None:
     """Finds the container that was read by its identity."""
-    if place is None:
+    if source is None:
         return None
-    wanted, step = place
+    wanted, step = source
     waiting: list[tuple[object, _Trail]] = [(value, (None, name)) for name, value in reversed([*bindings.items()])]
-    seen: set[int] = set()
+    visited: set[int] = set()
     while waiting:
         container, trail = waiting.pop()
         if type(container) is Lazy:
             container = container.known
         if container is wanted:
-            return _unwound((trail, step) if isinstance(step, (str, int)) else trail)
-        if not isinstance(container, (dict, list)) or id(container) in seen:
+            return _to_path((trail, step) if isinstance(step, (str, int)) else trail)
+        if not isinstance(container, (dict, list)) or id(container) in visited:
             continue
-        seen.add(id(container))
+        visited.add(id(container))
         below = container.items() if isinstance(container, dict) else enumerate(container)
         waiting += [(value, (trail, key)) for key, value in below if isinstance(value, (dict, list, Lazy))]
     return None
 
 
-def _unwound(trail: _Trail | None) -> tuple[str | int, ...]:
+def _to_path(trail: _Trail | None) -> tuple[str | int, ...]:
     steps: list[str | int] = []
     while trail is not None:
         trail, step = trail

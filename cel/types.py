@@ -117,12 +117,12 @@ class Unifier:
         self._fresh += 1
         return StaticType(f"_{self._fresh}")
 
-    def fit(self, given: tuple[StaticType, ...], wanted: tuple[StaticType, ...]) -> bool:
+    def fit(self, actual: tuple[StaticType, ...], wanted: tuple[StaticType, ...]) -> bool:
         """Whether types stand for others, one by one; if so, parameters are bound to what they must be."""
-        if len(given) != len(wanted):
+        if len(actual) != len(wanted):
             return False
         self._undo.clear()
-        if all(map(self._fits, given, wanted)):
+        if all(map(self._fits, actual, wanted)):
             return True
         for name, before in reversed(self._undo):
             if before is None:
@@ -185,15 +185,15 @@ class Unifier:
         self._bind(parameter.name, kind)
         return True, False
 
-    def _occurs(self, parameter: StaticType, within: StaticType, seen: set[int]) -> bool:
+    def _occurs(self, parameter: StaticType, within: StaticType, visited: set[int]) -> bool:
         while within.is_parameter and within.name != parameter.name and within.name in self._bound:
             within = self._bound[within.name]
-        if not within.is_open or id(within) in seen:
+        if not within.is_open or id(within) in visited:
             return False
         if within.is_parameter:
             return within.name == parameter.name
-        seen.add(id(within))
-        return any(self._occurs(parameter, part, seen) for part in within.of)
+        visited.add(id(within))
+        return any(self._occurs(parameter, part, visited) for part in within.of)
 
 
 def rename(kind: StaticType, known: dict[str, StaticType], fresh: Callable[[], StaticType]) -> StaticType:

@@ -200,7 +200,7 @@ def load(body: bytes | memoryview, kind: str, versions: tuple[str, ...]) -> tupl
     if not body:
         raise RejectedError(400, f"the body must be of kind {kind}, got nothing")
     try:
-        review, cut = deep.load_and_tell(body)
+        review, cut = deep.load_deep(body)
     except orjson.JSONDecodeError as error:
         # the decoder reports this also for a short text that is invalid below many levels
         short_of_memory = "memory" in error.msg

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final, TypeAlias
 
-from .section import Automatic, Label, Labels, Name, Switch, Text, key, one_of, section, span_of, whole
+from .section import Automatic, Label, Labels, Name, Switch, Text, key, one_of, section, span_of, whole_number
 
 AUTO: Final = "auto"  # controllers.*
 ON: Final = "on"
@@ -47,8 +47,8 @@ class Secrets:
 class Models:
     """How DynamoModels are reconciled."""
 
-    concurrency: Annotated[int, whole(1, 512)] = key(default=64, text="calls to worker pods at a time, of all models together")
-    per_model: Annotated[int, whole(1, 512)] = key(default=32, text="the same for one model, while others wait")
+    concurrency: Annotated[int, whole_number(1, 512)] = key(default=64, text="calls to worker pods at a time, of all models together")
+    per_model: Annotated[int, whole_number(1, 512)] = key(default=32, text="the same for one model, while others wait")
     connect_timeout: Annotated[float, span_of(0.1, 60)] = key(default=3.0, text="time to connect to a worker pod")
     load_timeout: Annotated[float, span_of(1, 3600)] = key(default=300.0, text="time to load an adapter on one pod")
     unload_timeout: Annotated[float, span_of(1, 3600)] = key(

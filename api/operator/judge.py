@@ -25,7 +25,7 @@ _ZERO_IS_DEFAULT: Final = (
     ("orchestrators", "grove", "terminationDelay"),
 )
 # what an empty text means where the default is none: these addresses mean all; everything else, the default, as in the Go operator
-_EMPTY_IS_SAID: Final = (("server", "metrics", "bindAddress"), ("server", "healthProbe", "bindAddress"))
+_EMPTY_ALLOWED: Final = (("server", "metrics", "bindAddress"), ("server", "healthProbe", "bindAddress"))
 
 # keys of some releases of the operator alone: since one, and before another
 _OF_LINES: Final[tuple[tuple[Path, Line, Line | None], ...]] = (
@@ -55,7 +55,7 @@ def drop_absent_values(data: Any) -> Any:
             del parent[path[-1]]
     for key, field in leaves():
         parent = lookup(data, key[:-1])
-        has_default = isinstance(field.default, str) and field.default and key not in _EMPTY_IS_SAID
+        has_default = isinstance(field.default, str) and field.default and key not in _EMPTY_ALLOWED
         if has_default and isinstance(parent, dict) and parent.get(key[-1]) == "":
             del parent[key[-1]]
     return data

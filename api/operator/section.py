@@ -51,7 +51,7 @@ def one_of(*words: str) -> Allowed:
     return Allowed(f"one of {', '.join(words)}", read)
 
 
-def whole(low: int, high: int) -> Allowed:
+def whole_number(low: int, high: int) -> Allowed:
     """An integer within bounds."""
     return _typed(f"an integer from {low} to {high}", int, lambda value: low <= value <= high)
 
@@ -84,16 +84,16 @@ _NAME: Final = _typed("a DNS name of at most 253 lower-case letters, digits, hyp
 Url: TypeAlias = Annotated[
     str, _typed("a URL such as https://docs.example.org/", str, lambda value: not value or URL.fullmatch(value) is not None)
 ]
-_PLACE: Final = re.compile(r"(?:/.*|(?:file|gs)://.+)?")
+_STORAGE: Final = re.compile(r"(?:/.*|(?:file|gs)://.+)?")
 Registry: TypeAlias = Annotated[
-    str, _typed("an absolute path, or a URL of file:// or gs://", str, lambda value: _PLACE.fullmatch(value) is not None)
+    str, _typed("an absolute path, or a URL of file:// or gs://", str, lambda value: _STORAGE.fullmatch(value) is not None)
 ]
 Text: TypeAlias = Annotated[str, _typed("a string", str)]
 Texts: TypeAlias = Annotated[tuple[str, ...], _listed("a list of non-empty strings", _texts)]
 Switch: TypeAlias = Annotated[bool, _typed("true or false", bool)]
 Automatic: TypeAlias = Annotated[bool | None, _typed("true, false, or absent for automatic detection", bool)]
 Labels: TypeAlias = Annotated[tuple[str, ...], _listed("a list of DNS labels, each once", _labels)]
-Port: TypeAlias = Annotated[int, whole(0, 65535)]
+Port: TypeAlias = Annotated[int, whole_number(0, 65535)]
 Label: TypeAlias = Annotated[str, _typed("a DNS label of at most 63 lower-case letters, digits and inner hyphens", str, _named(_LABEL, 63))]
 Name: TypeAlias = Annotated[str, _NAME]
 TrimmedName: TypeAlias = Annotated[str, Allowed(_NAME.text, lambda value: _NAME.read(value.strip()) if isinstance(value, str) else None)]

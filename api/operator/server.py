@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final
 
-from .section import AutomaticBytes, Bytes, Name, Port, Switch, Text, Texts, Url, key, one_of, section, span_of, whole
+from .section import AutomaticBytes, Bytes, Name, Port, Switch, Text, Texts, Url, key, one_of, section, span_of, whole_number
 
 MODES: Final = {
     "managed": "managed",
@@ -91,7 +91,7 @@ class Limits:
         text="CPU time of a request over 32 KiB, less than the webhooks' timeout; a conversion gets 4 s more for each MiB, "
         "up to `conversionTimeout`",
     )
-    connections: Annotated[int, whole(1, 100_000)] = key(default=1000, text="open connections")
+    connections: Annotated[int, whole_number(1, 100_000)] = key(default=1000, text="open connections")
 
 
 @section
@@ -113,7 +113,7 @@ class Serving:
 class Reconciler:
     """How the reconciler works; the Go operator has no such section."""
 
-    workers: Annotated[int, whole(1, 256)] = key(
+    workers: Annotated[int, whole_number(1, 256)] = key(
         default=8,
         text="objects reconciled at a time, each with one request to the API server; more than 16 help only if requests are slow",
     )

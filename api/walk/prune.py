@@ -19,29 +19,29 @@ def prune(obj: dict[str, Any], schema: Node) -> tuple[Path, ...]:
     The paths are what `check` and a server's `fieldValidation: Strict` complain about. Values below a removed field have no
     path of their own.
     """
-    gone: list[Path] = []
-    _prune_object(gone, (), obj, resolve(schema), whole=True)
-    return tuple(gone)
+    pruned: list[Path] = []
+    _prune_object(pruned, (), obj, resolve(schema), whole=True)
+    return tuple(pruned)
 
 
-def _prune(gone: list[Path], path: Path, value: Any, node: Node | None) -> None:
+def _prune(pruned: list[Path], path: Path, value: Any, node: Node | None) -> None:
     """Prune one value and add the fields removed; recursion is only as deep as the schema."""
     if isinstance(value, dict):
-        _prune_object(gone, path, value, node, whole=bool(node and node.get("x-kubernetes-embedded-resource")))
+        _prune_object(pruned, path, value, node, whole=bool(node and node.get("x-kubernetes-embedded-resource")))
     elif isinstance(value, list):
         items = node.get("items") if node else None
         if items is None and node and node.get(PRESERVE):
             return
         if items is None:
-            gone += _empty_objects(path, value)
+            pruned += _empty_objects(path, value)
             return
         items = resolve(items)
         for index, item in enumerate(value):
             if isinstance(item, (dict, list)):
-                _prune(gone, (*path, index), item, items)
+                _prune(pruned, (*path, index), item, items)
 
 
-def _prune_object(gone: list[Path], path: Path, value: dict[str, Any], node: Node | None, *, whole: bool) -> None:
+def _prune_object(pruned: list[Path], path: Path, value: dict[str, Any], node: Node | None, *, whole: bool) -> None:
     """Prune an object; a whole one, at the root or embedded, keeps apiVersion, kind and metadata whatever its schema."""
     node = node or {}
     properties: dict[str, Node] = node.get("properties") or {}
@@ -51,18 +51,18 @@ def _prune_object(gone: list[Path], path: Path, value: dict[str, Any], node: Nod
         item = value[name]
         if whole and name in _OF_AN_OBJECT:
             if name == "metadata" and isinstance(item, dict):
-                gone += _prune_metadata((*path, name), item)
+                pruned += _prune_metadata((*path, name), item)
             elif name == "metadata" and item is None:
                 value[name] = {}
         elif name in properties:
             if isinstance(item, (dict, list)):
-                _prune(gone, (*path, name), item, resolve(properties[name]))
+                _prune(pruned, (*path, name), item, resolve(properties[name]))
         elif extra:
             if isinstance(extra, dict) and isinstance(item, (dict, list)):
-                _prune(gone, (*path, Key(name)), item, resolve(extra))
+                _prune(pruned, (*path, Key(name)), item, resolve(extra))
         elif not keep:
             del value[name]
-            gone.append((*path, name))
+            pruned.append((*path, name))
 
 
 def _prune_metadata(path: Path, metadata: dict[str, Any]) -> Iterator[Path]:

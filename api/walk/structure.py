@@ -15,7 +15,7 @@ from ..schema import Node, resolve
 from .errors import FieldError, Reason, format_dotted_path, nowhere
 
 # The names that the API server gives the JSON types it sees.
-_SEEN: Final[dict[type, str]] = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
+_JSON_TYPES: Final[dict[type, str]] = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
 def structure_errors(obj: dict[str, Any], schema: Node) -> Iterator[FieldError]:
@@ -31,40 +31,40 @@ def _check(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
     elif isinstance(value, list):
         yield from _list_errors(path, value, node)
     elif isinstance(value, str):
-        yield from _placed(path, text_errors(value, node))
+        yield from _prefix(path, text_errors(value, node))
     elif value is not None and not isinstance(value, bool):
-        yield from _placed(path, number_errors(value, node))
+        yield from _prefix(path, number_errors(value, node))
     yield from _enum_errors(path, value, node)
     yield from _combination_errors(path, value, node)
 
 
 def _type_errors(path: Path, value: Any, node: Node) -> Iterator[FieldError]:
     """At most one error: a JSON type or a text format that differs from the schema's."""
-    seen = _seen(value)
+    json_type = _json_type(value)
     want = node.get("type")
     if node.get("x-kubernetes-int-or-string"):
-        if seen not in {"integer", "string"} and not _is_whole(value):
-            yield _error(path, Reason.TYPE_INVALID, f'in body must be of type integer: "{seen}"')
+        if json_type not in {"integer", "string"} and not _is_whole(value):
+            yield _error(path, Reason.TYPE_INVALID, f'in body must be of type integer: "{json_type}"')
             yield nowhere(f'"{format_dotted_path(path)}" must validate at least one schema (anyOf)', path)
     elif value is None:
         if want is not None and not node.get("nullable"):
             yield _error(path, Reason.TYPE_INVALID, f'in body must be of type {want}: "null"')
-    elif want is not None and seen != want and not _passes_for(want, seen, value):
-        yield _error(path, Reason.TYPE_INVALID, f'in body must be of type {want}: "{seen}"')
+    elif want is not None and json_type != want and not _passes_for(want, json_type, value):
+        yield _error(path, Reason.TYPE_INVALID, f'in body must be of type {want}: "{json_type}"')
     elif (wrong := format_error(value, node)) is not None:
         yield _error(path, Reason.TYPE_INVALID, wrong)
 
 
-def _passes_for(want: str, seen: str, value: Any) -> bool:
+def _passes_for(want: str, json_type: str, value: Any) -> bool:
     """Every integer is a number, and a number without a fraction is an integer to a schema."""
-    return (want == "number" and seen == "integer") or (want == "integer" and _is_whole(value))
+    return (want == "number" and json_type == "integer") or (want == "integer" and _is_whole(value))
 
 
-def _seen(value: Any) -> str:
+def _json_type(value: Any) -> str:
     """Names a value's JSON type; a whole number beyond 64 bits is read as one with a fraction."""
     if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**63:
         return "number"
-    return "null" if value is None else _SEEN.get(type(value), "string")
+    return "null" if value is None else _JSON_TYPES.get(type(value), "string")
 
 
 def _is_whole(value: Any) -> bool:
@@ -122,7 +122,7 @@ def _combination_errors(path: Path, value: Any, node: Node) -> Iterator[FieldErr
         yield nowhere(f'"{format_dotted_path(path)}" must validate at least one schema (anyOf)', path)
 
 
-def _placed(path: Path, errors: Iterator[tuple[Reason, str]]) -> Iterator[FieldError]:
+def _prefix(path: Path, errors: Iterator[tuple[Reason, str]]) -> Iterator[FieldError]:
     for reason, text in errors:
         yield _error(path, reason, text)
 

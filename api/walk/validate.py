@@ -50,7 +50,7 @@ def _compiled(node: Node) -> Check:
     foreign = {"format", *_FOREIGN} if form == "integer" else _FOREIGN
     keywords = _PLAIN_SCALAR.get(form, _PLAIN)
     if not all(key in keywords or key in foreign or key.startswith("x-kubernetes-") for key in node):
-        return _asked(node)
+        return _check_fully(node)
     if form == "object":
         check = _object(node)
     elif form == "array":
@@ -60,7 +60,7 @@ def _compiled(node: Node) -> Check:
     return _ruled(check, node)
 
 
-def _asked(node: Node) -> Check:
+def _check_fully(node: Node) -> Check:
     return lambda value: _is_sound(value, node)
 
 
@@ -74,7 +74,7 @@ def _scalar(node: Node, form: str) -> Check:
         allowed = frozenset(choice for choice in node["enum"] if type(choice) is str)
         return lambda value: (type(value) is str and value in allowed) or _is_sound(value, node)
     exact = _EXACT.get(form)
-    return _asked(node) if exact is None else lambda value: type(value) is exact or _is_sound(value, node)
+    return _check_fully(node) if exact is None else lambda value: type(value) is exact or _is_sound(value, node)
 
 
 def _object(node: Node) -> Check:

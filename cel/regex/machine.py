@@ -45,7 +45,7 @@ class Regex:
         self._asserts = any(kind == "assert" for kind, _, _ in self._code)
         self._reads: dict[tuple[int, str], bool] = {}
         self._known: dict[tuple[States, str, str], tuple[States, bool]] = {}
-        self._kept = 0  # states in remembered steps
+        self._cached_states = 0  # states in remembered steps
 
     def __len__(self) -> int:
         return len(self._code)
@@ -108,11 +108,11 @@ class Regex:
             key = (states, before if self._asserts else "", char)
             step = known.get(key)
             if step is None:
-                if len(known) >= _MAX_CACHED_STEPS or self._kept >= _MAX_CACHED_STATES:
+                if len(known) >= _MAX_CACHED_STEPS or self._cached_states >= _MAX_CACHED_STATES:
                     known.clear()
-                    self._kept = 0
+                    self._cached_states = 0
                 step = known[key] = self._step((*states, 0), before, char)
-                self._kept += len(step[0])
+                self._cached_states += len(step[0])
             states, done = step
             if done:
                 return True

@@ -55,7 +55,7 @@ def _work(text: str, data: dict[str, Any], *, traced: bool) -> tuple[float, int]
         return STOPPED, BUDGET
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-    return time.process_time() - before, BUDGET - (spent[0].left if spent and not traced else 0)
+    return time.process_time() - before, BUDGET - (spent[0].remaining if spent and not traced else 0)
 
 
 @pytest.mark.slow("evaluates hundreds of expressions up to their budget")

@@ -15,7 +15,7 @@ from ..facets import EmbeddedObject, Facets, Filled, FreeForm, Int32, Int64
 from ..kubernetes import ConditionsByType
 
 
-def kept(*constraints: Any) -> dict[str, Any]:
+def preserve_unknown(*constraints: Any) -> dict[str, Any]:
     """The schema of an object that keeps unknown members, and has to follow some rules."""
     return {PRESERVE: True, **rules(*constraints)}
 
@@ -26,7 +26,7 @@ Above: TypeAlias = Annotated[float, _Above]
 Count: TypeAlias = Annotated[Int32, Field(ge=1)]
 
 
-class ModelClaim(Part, json_schema_extra=kept()):
+class ModelClaim(Part, json_schema_extra=preserve_unknown()):
     """A claim that already holds the model's weights."""
 
     name: Filled = Field(description="Name of the claim.")
@@ -34,13 +34,13 @@ class ModelClaim(Part, json_schema_extra=kept()):
     mount_path: Annotated[str, Field(pattern="^/")] = Field(description="Directory to mount the claim at.")
 
 
-class ModelCache(Part, json_schema_extra=kept()):
+class ModelCache(Part, json_schema_extra=preserve_unknown()):
     """Where the model's weights are."""
 
     pvc: ModelClaim | None = Field(None, description="A claim that holds the weights.")
 
 
-class ModelReference(Part, json_schema_extra=kept(REMOTE_CODE)):
+class ModelReference(Part, json_schema_extra=preserve_unknown(REMOTE_CODE)):
     """The model to serve."""
 
     name: Filled = Field(description="Name of the model.")
@@ -51,41 +51,41 @@ class ModelReference(Part, json_schema_extra=kept(REMOTE_CODE)):
     cache: ModelCache | None = Field(None, description="Where the model's weights are.")
 
 
-class Gpu(Part, json_schema_extra=kept()):
+class Gpu(Part, json_schema_extra=preserve_unknown()):
     """The GPUs to plan for."""
 
     sku: Filled = Field(description="Model of GPU, by its name in the simulator.")
     budget: Count = Field(description="GPUs that may be used.")
 
 
-class Hardware(Part, json_schema_extra=kept()):
+class Hardware(Part, json_schema_extra=preserve_unknown()):
     """Hardware to plan for."""
 
     gpu: Gpu | None = Field(None, description="The GPUs to plan for.")
 
 
-class TraceClaim(Part, json_schema_extra=kept()):
+class TraceClaim(Part, json_schema_extra=preserve_unknown()):
     """A file in a claim."""
 
     claim_name: Filled = Field(description="Name of the claim.")
     path: Filled = Field(description="Path of the file.")
 
 
-class TraceSource(Part, json_schema_extra=kept(TRACE_SOURCE)):
+class TraceSource(Part, json_schema_extra=preserve_unknown(TRACE_SOURCE)):
     """Where a trace is."""
 
     pvc: TraceClaim | None = Field(None, description="A file in a claim.")
     uri: Filled | None = Field(None, description="Address of the trace.")
 
 
-class Replay(Part, json_schema_extra=kept()):
+class Replay(Part, json_schema_extra=preserve_unknown()):
     """How a trace is replayed."""
 
     arrival_speedup_ratio: Annotated[float, _Above] = Field(1, description="Factor of the rate at which requests arrive.")
     concurrency: Count | None = Field(None, description="Concurrent requests.")
 
 
-class Trace(Part, json_schema_extra=kept()):
+class Trace(Part, json_schema_extra=preserve_unknown()):
     """Recorded traffic."""
 
     format: Filled = Field("mooncake", description="Format of the trace.")
@@ -93,7 +93,7 @@ class Trace(Part, json_schema_extra=kept()):
     replay: Replay | None = Field(None, description="How the trace is replayed.")
 
 
-class Static(Part, json_schema_extra=kept(SEARCH_RATE)):
+class Static(Part, json_schema_extra=preserve_unknown(SEARCH_RATE)):
     """Even traffic."""
 
     isl: Count = Field(description="Length of the input in tokens.")
@@ -104,14 +104,14 @@ class Static(Part, json_schema_extra=kept(SEARCH_RATE)):
     kv_load_ratio: Annotated[list[Above], Field(min_length=1, max_length=2)] | None = Field(None, description="Load of the KV cache.")
 
 
-class Workload(Part, json_schema_extra=kept(SEARCH_WORKLOAD)):
+class Workload(Part, json_schema_extra=preserve_unknown(SEARCH_WORKLOAD)):
     """Expected traffic: recorded or even."""
 
     trace: Trace | None = Field(None, description="Recorded traffic.")
     static: Static | None = Field(None, description="Even traffic.")
 
 
-class Targets(Part, json_schema_extra=kept(SEARCH_SLA)):
+class Targets(Part, json_schema_extra=preserve_unknown(SEARCH_SLA)):
     """Latencies to be met, in milliseconds."""
 
     ttft_ms: Above | None = Field(None, description="Time to the first token.")
@@ -119,7 +119,7 @@ class Targets(Part, json_schema_extra=kept(SEARCH_SLA)):
     e2e_ms: Above | None = Field(None, description="Time to the end of the answer.")
 
 
-class Objective(Part, json_schema_extra=kept(*SEARCH_GOAL)):
+class Objective(Part, json_schema_extra=preserve_unknown(*SEARCH_GOAL)):
     """What to search for."""
 
     mode: Literal["optimize", "pareto"] = Field(description="The best by one metric, or all that no other beats.")
@@ -128,7 +128,7 @@ class Objective(Part, json_schema_extra=kept(*SEARCH_GOAL)):
     sla: Targets | None = Field(None, description="Latencies to be met.")
 
 
-class Budget(Part, json_schema_extra=kept()):
+class Budget(Part, json_schema_extra=preserve_unknown()):
     """Limits of the search."""
 
     max_rounds: Count = Field(description="Rounds at most.")
@@ -137,33 +137,33 @@ class Budget(Part, json_schema_extra=kept()):
     max_evaluation_duration: str | None = Field(None, description="Duration of one evaluation at most.")
 
 
-class Search(Part, json_schema_extra=kept()):
+class Search(Part, json_schema_extra=preserve_unknown()):
     """How to search."""
 
     budget: Budget | None = Field(None, description="Limits of the search.")
     parameters: FreeForm | None = Field(None, description="Parameters of the search, in its own form.")
 
 
-class Recommendation(Part, json_schema_extra=kept()):
+class Recommendation(Part, json_schema_extra=preserve_unknown()):
     """What is published of the result."""
 
     max_candidates: Count = Field(5, description="Candidates at most.")
 
 
-class Rerun(Part, json_schema_extra=kept()):
+class Rerun(Part, json_schema_extra=preserve_unknown()):
     """Asks for another run."""
 
     reason: Filled = Field(description="Why; each new text starts a run.")
 
 
-class Overrides(Part, json_schema_extra=kept()):
+class Overrides(Part, json_schema_extra=preserve_unknown()):
     """Changes to what the controller makes."""
 
     profiling_job: FreeForm | None = Field(None, description="Overlay of the search job.")
     dgd: EmbeddedObject | None = Field(None, description="Overlay of the graph, as an object with apiVersion and kind.")
 
 
-class RequestSpec(Part, json_schema_extra=kept(*REQUEST_OF_1_7)):
+class RequestSpec(Part, json_schema_extra=preserve_unknown(*REQUEST_OF_1_7)):
     """What should be searched for."""
 
     model_ref: ModelReference | None = Field(None, description="The model to serve.")
@@ -183,13 +183,13 @@ class RequestSpec(Part, json_schema_extra=kept(*REQUEST_OF_1_7)):
     )
 
 
-class RunReference(Part, json_schema_extra=kept()):
+class RunReference(Part, json_schema_extra=preserve_unknown()):
     """A run of the same namespace."""
 
     name: str | None = Field(None, description="Name of the run.")
 
 
-class RequestStatus(Part, json_schema_extra=kept(REQUEST_STATUS)):
+class RequestStatus(Part, json_schema_extra=preserve_unknown(REQUEST_STATUS)):
     """How far the search has come."""
 
     observed_generation: Int64 | None = Field(None, description="Generation that this status describes.")

@@ -6,10 +6,10 @@ from ..base import Part
 from ..constraints import SPEC_IMMUTABLE, validations
 from ..facets import FreeForm, Int32, Time
 from ..kubernetes import ConditionsByType
-from .request import RunReference, kept
+from .request import RunReference, preserve_unknown
 
 
-class RunStatus(Part, json_schema_extra=kept()):
+class RunStatus(Part, json_schema_extra=preserve_unknown()):
     """How far a run has come."""
 
     phase: str | None = Field(None, description="Pending, Running, Succeeded or Failed.")
@@ -30,7 +30,7 @@ class DynamoGraphDeploymentRun(Part, json_schema_extra=validations(SPEC_IMMUTABL
     status: RunStatus | None = Field(None, description="How far the run has come; written by the search job.")
 
 
-class CandidateStatus(Part, json_schema_extra=kept()):
+class CandidateStatus(Part, json_schema_extra=preserve_unknown()):
     """How good a candidate is."""
 
     rank: Int32 | None = Field(None, description="Place among the candidates, from 1.")

@@ -15,7 +15,7 @@ from ..conversion.kinds import kind_of
 from ..conversion.lens.protocol import ConversionError
 from ..conversion.remainder import reserved_keys
 from ..conversion.translate import Translation, find_copied_path
-from ..policies.answer import MESSAGE_LENGTH, REFUSING
+from ..policies.answer import MAX_MESSAGE_CHARACTERS, REFUSING
 from ..policies.components import INTER_POD, INTRA_POD
 from ..policies.edit import PatchOperation, apply, to_json_patch, to_json_pointer
 from ..policies.evaluate import compute_edits, evaluate, is_deletion, list_idle_defaults, sort_key
@@ -40,14 +40,14 @@ class VersionView:
         """The object in the version that rules read. Raises: ConversionError where that version can't say it; its path is the author's."""
         return convert_for_reading(self.kind, obj, self.rule_version, pods=pods)
 
-    def translate_findings(self, findings: list[Finding], judged: Fields, written: Fields, most: int | None = None) -> list[Finding]:
+    def translate_findings(self, findings: list[Finding], judged: Fields, written: Fields, limit: int | None = None) -> list[Finding]:
         """Findings about `judged` as findings about what the author wrote: paths and words.
 
-        `most` is how many errors, and how many others, are going to be named: the rest stays as it is.
+        `limit` is how many errors, and how many others, are going to be named: the rest stays as it is.
         """
         translation = Translation(self.kind, judged, self.author_version, written)
         translated: list[Finding] = []
-        left = {True: most, False: most}
+        left = {True: limit, False: limit}
         for finding in findings:
             refuses = finding.level in REFUSING
             count = left[refuses]
@@ -61,7 +61,7 @@ class VersionView:
         if translated.exact:
             return reworded._replace(path=translated.path)
         # the author's version has no such field, so the sentence begins with the field's name and version
-        text = f"{format_path(finding.path, MESSAGE_LENGTH)} of {self.rule_version} {finding.text}"
+        text = f"{format_path(finding.path, MAX_MESSAGE_CHARACTERS)} of {self.rule_version} {finding.text}"
         return reworded._replace(path=self._find_annotation(finding.path, translation, judged, written) or translated.path, text=text)
 
     def _find_annotation(self, path: Path, translation: Translation, judged: Fields, written: Fields) -> Path | None:
@@ -171,10 +171,10 @@ class StoredObjectError(ConversionError):
     """The stored object of an update can't be converted to the version that rules read."""
 
 
-def judge(review: Review, most: int | None = None, named: int | None = None) -> list[Finding]:
+def judge(review: Review, limit: int | None = None, max_named: int | None = None) -> list[Finding]:
     """The findings of all rules about a review in the author's version.
 
-    `most` limits the findings, and `named` how many errors, and how many others, are translated to the author's version, and how many
+    `limit` limits the findings, and `max_named` how many errors, and how many others, are translated to the author's version, and how many
     are looked for in what annotations keep.
 
     Raises: ConversionError if the object, StoredObjectError if the stored object can't be converted to the version that rules read.
@@ -185,16 +185,16 @@ def judge(review: Review, most: int | None = None, named: int | None = None) -> 
         return []
     if is_deletion(review):  # without its spec, whose conversion must keep no finalizer
         old = None if review.old is None else {"metadata": review.old.get("metadata")}
-        return evaluate(review.across(f"{kind}/{rule_version}", {"metadata": review.metadata}, old), most)
+        return evaluate(review.across(f"{kind}/{rule_version}", {"metadata": review.metadata}, old), limit)
     if review.metadata.get("labels") and (other := BY_NAME[kind].other(version)):
         require_whole(review.metadata, other)  # an object that was read in part is refused: writing it would drop the rest
     judged, view = _convert_review(review, rule_version)
-    kept = judge_kept_values(review, named) if review.annotations else []
+    kept = judge_kept_values(review, max_named) if review.annotations else []
     if view is None:
-        findings, translated = evaluate(judged, most), []
+        findings, translated = evaluate(judged, limit), []
     else:
-        findings, more = evaluate(review, most), evaluate(judged, most)
-        translated = view.translate_findings(_without_unknown_modes(more, review), judged.object, review.object, named) if more else []
+        findings, more = evaluate(review, limit), evaluate(judged, limit)
+        translated = view.translate_findings(_without_unknown_modes(more, review), judged.object, review.object, max_named) if more else []
     return sorted((*findings, *translated, *kept), key=sort_key) if translated or kept else findings
 
 

@@ -19,7 +19,7 @@ from ..conversion.engine import convert_for_reading
 from ..conversion.kinds import KINDS, kind_of
 from ..conversion.lens.protocol import ConversionError
 from ..conversion.remainder import read_remainder, reserved_keys
-from ..policies.answer import MESSAGE_LENGTH, REFUSING
+from ..policies.answer import MAX_MESSAGE_CHARACTERS, REFUSING
 from ..policies.checks import KEPT_VALUE
 from ..policies.components import find_owning_graph
 from ..policies.evaluate import evaluate
@@ -33,10 +33,10 @@ _Identity: TypeAlias = tuple[str, Path, str]
 _VALUE_PREFIX: Final = "value: "  # what a cause of an API server says before the sentence
 
 
-def judge_kept_values(review: Review, most: int | None = None) -> list[Finding]:
+def judge_kept_values(review: Review, limit: int | None = None) -> list[Finding]:
     """Findings about values that only the kind's other version has, at the annotation that keeps them.
 
-    An update isn't refused for what its stored object kept and said already. `most` is as in `evaluate`. An object with as many findings
+    An update isn't refused for what its stored object kept and said already. `limit` is as in `evaluate`. An object with as many findings
     is refused for all of them, also for those that it has without the annotation: looking further would cost too much.
     """
     key = _find_key(review)
@@ -47,8 +47,8 @@ def judge_kept_values(review: Review, most: int | None = None) -> list[Finding]:
     if obj is None:
         return []  # it can't be converted, and is refused where that is tried
     old = None if review.old is None else view.convert(review.old)
-    findings = [*view.list_broken_rules(obj, old, most), *view.list_schema_errors(obj, old, most)]
-    own = set() if not findings or (most and len(findings) >= most) else view.find_own(obj, {_identify(finding) for finding in findings})
+    findings = [*view.list_broken_rules(obj, old, limit), *view.list_schema_errors(obj, old, limit)]
+    own = set() if not findings or (limit and len(findings) >= limit) else view.find_own(obj, {_identify(finding) for finding in findings})
     annotation: Path = ("metadata", "annotations", Key(key))
     return [_move_to_annotation(finding, annotation, view.version) for finding in findings if _identify(finding) not in own]
 
@@ -98,16 +98,16 @@ class _OtherVersion:
         except ConversionError:
             return None
 
-    def list_broken_rules(self, obj: Fields, old: Fields | None = None, most: int | None = None) -> list[Finding]:
+    def list_broken_rules(self, obj: Fields, old: Fields | None = None, limit: int | None = None) -> list[Finding]:
         """The findings of rules that read v1alpha1; those of v1beta1 are asked about every object."""
         if self.version != ALPHA:
             return []
-        findings = evaluate(self.review.across(f"{self.name}/{self.version}", obj, old), most)
+        findings = evaluate(self.review.across(f"{self.name}/{self.version}", obj, old), limit)
         return [finding for finding in findings if finding.level in REFUSING]  # advice is for who writes that version
 
-    def list_schema_errors(self, obj: Fields, old: Fields | None = None, most: int | None = None) -> list[Finding]:
+    def list_schema_errors(self, obj: Fields, old: Fields | None = None, limit: int | None = None) -> list[Finding]:
         """What the schema refuses; nothing in a component that is made of a graph, which was judged itself."""
-        return [] if find_owning_graph(self.review) is not None else list(islice(self.find_schema_errors(obj, old), most))
+        return [] if find_owning_graph(self.review) is not None else list(islice(self.find_schema_errors(obj, old), limit))
 
     def find_schema_errors(self, obj: Fields, old: Fields | None = None) -> Iterator[Finding]:
         """Yields them one by one, those of a graph's components, too."""
@@ -154,7 +154,7 @@ def _identify(finding: Finding) -> _Identity:
 
 def _move_to_annotation(finding: Finding, annotation: Path, version: str) -> Finding:
     colon = ":" if finding.rule is KEPT_VALUE else ""
-    text = f"{format_path(finding.path, MESSAGE_LENGTH)} of {version}{colon} {finding.text}"
+    text = f"{format_path(finding.path, MAX_MESSAGE_CHARACTERS)} of {version}{colon} {finding.text}"
     return finding._replace(path=annotation, text=text, fix=finding.fix or finding.rule.fix_in(version), value=None, mend=None)
 
 

@@ -13,7 +13,7 @@ from ..conversion.kind import Kind
 from ..conversion.kinds import KINDS, kind_of
 from ..conversion.lens.protocol import ConversionError
 from ..conversion.remainder import KEPT, annotation_keys, reserved_keys
-from ..conversion.weight import LIGHT, OTHER, weigh, weight
+from ..conversion.weight import LIGHT_BYTES, OTHER_VERSION, weigh, weight
 from ..policies.checks import CONVERSION_LOSS, DAMAGED_REMAINDER, LONG_REMAINDER, UNCONVERTIBLE
 from ..policies.evaluate import is_deletion
 from ..policies.finding import Cause, Finding
@@ -35,7 +35,7 @@ def find_losses(
     obj: Fields, name: str, version: str, old: Fields | None = None, *, admitted: bool = True, line: Line = DEFAULT_LINE
 ) -> Iterator[Loss]:
     """What a round trip loses. Never raises. An object not `admitted` by the schema is only converted forward; `old` is the stored one."""
-    kind, other = kind_of(name, line), OTHER[version]
+    kind, other = kind_of(name, line), OTHER_VERSION[version]
     try:
         there = convert(kind, obj, other, whole=True)
     except ConversionError as error:
@@ -108,7 +108,7 @@ def _fault(error: Exception, what: str) -> Loss:
 def judge_long_remainder(review: Review, length: int) -> list[Finding]:
     """The finding about an object in a request of `length` bytes; the Go operator has none."""
     name, _, version = review.kind.partition("/")
-    if length < LIGHT or name not in KINDS or is_deletion(review):
+    if length < LIGHT_BYTES or name not in KINDS or is_deletion(review):
         return []
     try:
         excess = weigh(kind_of(name, review.line), review.object, version, review.old)

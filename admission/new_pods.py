@@ -14,7 +14,7 @@ SELECTOR: Final = "nvidia.com/selector"  # label of the pods of one component
 # bounds of what counts, as every user who may write DynamoCheckpoints may annotate them
 MAX_OFFER_CHARACTERS: Final = 4096
 MAX_OFFERS: Final = 500  # in a namespace
-ALL: Final = 4 * 1024 * 1024  # characters in all; the namespaces with the most are passed over
+MAX_TOTAL_CHARACTERS: Final = 4 * 1024 * 1024  # characters in all; the namespaces with the most are passed over
 
 
 class NewPods(NamedTuple):
@@ -41,7 +41,7 @@ def read_offers(checkpoints: Iterable[Mapping[str, Any]]) -> dict[str, dict[str,
                 contested.add((metadata["namespace"], name))
     for namespace, name in contested:
         del by_namespace[namespace][name]
-    kept, room = dict[str, dict[str, str]](), ALL
+    kept, room = dict[str, dict[str, str]](), MAX_TOTAL_CHARACTERS
     sizes = {namespace: sum(len(name) + len(text) for name, text in offers.items()) for namespace, offers in by_namespace.items()}
     for namespace in sorted(
         (candidate for candidate in by_namespace if 0 < len(by_namespace[candidate]) <= MAX_OFFERS),

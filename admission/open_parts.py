@@ -25,14 +25,14 @@ from .kept import as_finding
 _COMPONENTS: Final = {DGD_V1ALPHA1: "services", DGD: "components", DCD_V1ALPHA1: "", DCD: ""}
 
 
-def judge_open_parts(review: Review, most: int) -> list[Finding]:
+def judge_open_parts(review: Review, limit: int) -> list[Finding]:
     """At most so many unknown fields and violations of the schema in templates of roles, without those that the stored object has."""
     field = _COMPONENTS.get(review.kind)
     if field is None or review.line < ENGINES_SINCE or is_deletion(review):
         return []
     kind, _, version = review.kind.partition("/")
     schema = load_schema(kind, version, review.line)
-    findings = list(islice(_find_mistakes(review.object, field, schema), most))
+    findings = list(islice(_find_mistakes(review.object, field, schema), limit))
     if not findings or review.old is None:
         return findings
     stored = {_identify(finding, review.old) for finding in _find_mistakes(review.old, field, schema)}

@@ -121,9 +121,9 @@ class Admission:
         """Whether another operator has claimed the namespace."""
         return self.settings.facts.excludes((self.object.get("metadata") or {}).get("namespace"))
 
-    def judge(self, most: int | None = None, named: int | None = None) -> list[Finding]:
+    def judge(self, limit: int | None = None, max_named: int | None = None) -> list[Finding]:
         """The findings of the rules in the author's version, bounded and with errors as `judging.judge`; none for a kind without rules."""
-        return judge(self.review(), most, named)
+        return judge(self.review(), limit, max_named)
 
     def review(self) -> Review:
         """The review for the policies, in the author's version."""

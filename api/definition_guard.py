@@ -13,7 +13,7 @@ from .schema import PRESERVE, Node
 
 NAME: Final = f"{SERVICE}-definitions"
 PROVISIONER: Final = f"system:serviceaccount:{NAMESPACE}:{SERVICE}-provisioner"
-LEVELS: Final = 16  # fields inside fields that are compared; our deepest field is the twelfth, which a test holds
+COMPARED_LEVELS: Final = 16  # fields inside fields that are compared; our deepest field is the twelfth, which a test holds
 _LABELS: Final = {
     "app.kubernetes.io/name": SERVICE,
     "app.kubernetes.io/component": "definitions",
@@ -73,7 +73,7 @@ def _variables() -> list[Node]:
         "  object.spec.versions.exists(w, w.name == v.name && w.served &&\n"
         "    !(has(w.schema) && has(w.schema.openAPIV3Schema) && (v.schema == w.schema ||\n"
         "      [v.schema.openAPIV3Schema].all(o, [w.schema.openAPIV3Schema].all(n,\n"
-        f"{indent(_keeps_fields(LEVELS), '        ')})))))).map(v, string(v.name))"
+        f"{indent(_keeps_fields(COMPARED_LEVELS), '        ')})))))).map(v, string(v.name))"
     )
     return [
         {"name": "served", "expression": "oldObject.spec.versions.filter(v, v.served)"},

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from .schema import PRESERVE
 
-DEPTH: Final = 64  # levels of fields that are compared; an API server's own limits are below
+MAX_DEPTH: Final = 64  # levels of fields that are compared; an API server's own limits are below
 
 
 def find_lost_fields(live: Any, wanted: Any) -> list[str]:
@@ -16,7 +16,7 @@ def find_lost_fields(live: Any, wanted: Any) -> list[str]:
         if version.get("served") is True and (after.get(name) or {}).get("served") is not True:
             lost.append(f"version {name}, which is served")
         elif name in after:
-            lost += [f"{name} {path}" for path in _lost(_schema(version), _schema(after[name]), "", DEPTH)]
+            lost += [f"{name} {path}" for path in _lost(_schema(version), _schema(after[name]), "", MAX_DEPTH)]
     stored, next_stored = (
         next((name for name, each in versions.items() if each.get("storage") is True), "") for versions in (before, after)
     )

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 NANO: Final = 10**9
 # The largest amount that a quantity keeps; anything above is cut down to it, as Kubernetes does.
-LARGEST: Final = 2**63 - 1
+MAX_INT64: Final = 2**63 - 1
 
 _TEXT: Final = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([KMGTPE]i)|([numkMGTPE])|[eE]([+-]?[0-9]+))?", re.ASCII)
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_NAMES: Final = {exponent: name for name, exponent in _DECIMAL.items()} | {0: ""}
 _BINARY_NAMES: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
-# More digits than this before the point are beyond LARGEST for any suffix but the smallest, whatever they are (19 digits and nano).
+# More digits than this before the point are beyond MAX_INT64 for any suffix but the smallest, whatever they are (19 digits and nano).
 _MAX_DIGITS: Final = 40
 _MAX_CACHED_CHARACTERS: Final = 32  # usual quantities have fewer than ten
 _SPELT: Final[dict[str, str | None]] = {}
@@ -40,7 +40,7 @@ def parse(value: str | float) -> int | Fraction:
 
     Raises ValueError when the text is no quantity.
     """
-    if type(value) is int and -LARGEST <= value <= LARGEST:
+    if type(value) is int and -MAX_INT64 <= value <= MAX_INT64:
         return value
     text = value.strip() if isinstance(value, str) else repr(value)
     whole, rest = divmod(_parts(text).nanos, NANO)
@@ -146,7 +146,7 @@ def _exponent(power: str) -> int:
 
 
 def _nanos(integer: str, fraction: str, exponent: int, shift: int) -> int:
-    """Computes |integer.fraction * 10**exponent * 2**shift| in nanos, rounded up, cut at LARGEST, in bounded time."""
+    """Computes |integer.fraction * 10**exponent * 2**shift| in nanos, rounded up, cut at MAX_INT64, in bounded time."""
     digits = integer + fraction
     if not digits.strip("0"):
         return 0
@@ -154,7 +154,7 @@ def _nanos(integer: str, fraction: str, exponent: int, shift: int) -> int:
     # The first digit's place gives the size before any big number is made.
     magnitude = len(digits.lstrip("0")) + scale
     if magnitude > _MAX_DIGITS:
-        return LARGEST * NANO
+        return MAX_INT64 * NANO
     if magnitude < -_MAX_DIGITS:
         return 1
     # Digits so far behind the point can do no more than round the last nano up.
@@ -166,4 +166,4 @@ def _nanos(integer: str, fraction: str, exponent: int, shift: int) -> int:
     else:
         nanos, rest = divmod(number, 10 ** -(scale + lost))
         nanos += 1 if rest or tail.strip("0") else 0
-    return int(min(nanos, LARGEST * NANO))
+    return int(min(nanos, MAX_INT64 * NANO))

@@ -9,11 +9,11 @@ from .equality import contains, equal, equate
 from .errors import EvaluationError, no_overload
 from .frame import Frame
 from .values import (
-    LARGEST,
     LARGEST_UINT,
+    MAX_INT64,
+    MIN_INT64,
     NUMBERS,
     ORDERED,
-    SMALLEST,
     Duration,
     Timestamp,
     Uint,
@@ -30,7 +30,7 @@ _LAST: Final = 253_402_300_800 * 10**9 - 1
 
 def as_int(value: int) -> int:
     """Returns a number that fits into 64 bits. Raises EvaluationError for another."""
-    if SMALLEST <= value <= LARGEST:
+    if MIN_INT64 <= value <= MAX_INT64:
         return value
     raise EvaluationError("integer overflow")
 
@@ -51,7 +51,7 @@ def as_timestamp(nanos: int, ahead: int = 0) -> Timestamp:
 
 def as_duration(nanos: int) -> Duration:
     """Returns a span of at most 292 years."""
-    if SMALLEST <= nanos <= LARGEST:
+    if MIN_INT64 <= nanos <= MAX_INT64:
         return Duration(nanos)
     raise EvaluationError("integer overflow")
 
@@ -75,7 +75,7 @@ def _whole_quotient(dividend: int, other: int) -> int:
 def _modulo(dividend: int, other: int) -> int:
     if other == 0:
         raise EvaluationError("modulus by zero")
-    if (dividend, other) == (SMALLEST, -1):
+    if (dividend, other) == (MIN_INT64, -1):
         raise EvaluationError("integer overflow")
     return int(math.copysign(1, dividend)) * (abs(dividend) % abs(other))
 

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from .errors import ParseError
 from .lexer import Token, tokens, wrong_at
-from .values import LARGEST
+from .values import MAX_INT64
 
 MAX_LEVELS: Final = 100  # nested brackets, calls and conditions; selections one after the other may be twice as many
 
@@ -137,7 +137,7 @@ class _Parser:
 
     def _member(self, tree: Tree) -> Tree:
         """What is selected, called and indexed behind a value."""
-        if tree.kind == "const" and type(tree.value) is int and tree.value > LARGEST:
+        if tree.kind == "const" and type(tree.value) is int and tree.value > MAX_INT64:
             raise wrong_at(self._text, tree.at, "invalid int literal")
         for _ in range(2 * MAX_LEVELS):
             token = self._next

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Final
 
 from .errors import EvaluationError, no_overload
 
-SMALLEST: Final = -(2**63)
-LARGEST: Final = 2**63 - 1
+MIN_INT64: Final = -(2**63)
+MAX_INT64: Final = 2**63 - 1
 LARGEST_UINT: Final = 2**64 - 1
 
 

@@ -17,7 +17,7 @@ from .state import ROUND_APART, Endpoint
 
 HANDSHAKE_TIMEOUT_SECONDS: Final = 2.0  # a look waits for handshakes, a repair of one bundle does not
 MAX_CONCURRENT_HANDSHAKES: Final = 32
-LOOK_TIMEOUT_SECONDS: Final = 15.0  # however many addresses the slices name
+PROBE_TIMEOUT_SECONDS: Final = 15.0  # however many addresses the slices name
 PORT_NAME: Final = "webhook"  # of the Service's port that serves webhooks, where it has several
 
 Address: TypeAlias = tuple[str, int]
@@ -69,7 +69,7 @@ class Prober:
         )
         gate = asyncio.Semaphore(MAX_CONCURRENT_HANDSHAKES)
         with contextlib.suppress(TimeoutError):  # those that answered before are asked first
-            async with asyncio.timeout(LOOK_TIMEOUT_SECONDS):
+            async with asyncio.timeout(PROBE_TIMEOUT_SECONDS):
                 await asyncio.gather(*(self._round(address, gate) for address in due))
         return tuple(
             Endpoint(_named(address), self._results[address].leaf, self._results[address].rounds, ready[address])

@@ -36,7 +36,7 @@ _T = TypeVar("_T")
 LOG: Final = logging.getLogger("certs.provision")
 COMPONENT: Final = "dynamo-webhooks-provisioner"
 RESTING: Final = frozenset({Phase.STABLE, Phase.BOOTSTRAP})
-DRAIN_LOOK_SECONDS: Final = 60.0  # between two looks while only time has to pass
+DRAIN_POLL_SECONDS: Final = 60.0  # between two looks while only time has to pass
 MAX_BURST_STEPS: Final = 60  # several times what a whole rotation takes
 BURST_SECONDS: Final = 60.0
 UPDATE_SECONDS: Final = 2.0  # for API servers and nodes to update endpoints and bundles
@@ -247,7 +247,7 @@ class Provisioner:
             LOG.info("phase %s: %s", phase, step.why)
         longest = self._about.timings.resync.total_seconds()
         if phase not in RESTING or isinstance(step, NoStep):
-            longest = min(longest, DRAIN_LOOK_SECONDS if phase is Phase.DRAIN and has_converged(facts.state) else self._apart)
+            longest = min(longest, DRAIN_POLL_SECONDS if phase is Phase.DRAIN and has_converged(facts.state) else self._apart)
         if isinstance(step, Wait):
             longest = min(longest, (step.until - facts.now).total_seconds())
         if (soonest := self._refusals.soonest()) is not None:

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 Step: TypeAlias = str | int
 # [path, value] sets, [path] removes; lists, because they are stored as JSON
 Entry: TypeAlias = list[Any]
-DEPTH: Final = 200  # deeper values are replaced as a whole, which bounds the recursion
+MAX_DEPTH: Final = 200  # deeper values are replaced as a whole, which bounds the recursion
 
 
 def find_differences(have: Any, want: Any) -> list[Entry]:
@@ -47,7 +47,7 @@ def _order(entry: Entry) -> list[tuple[bool, int, str]]:
 def _compare(have: Any, want: Any, path: tuple[Step, ...], entries: list[Entry]) -> None:
     """Compare two values that are not the same object."""
     kind = type(want)
-    if type(have) is kind and len(path) < DEPTH:
+    if type(have) is kind and len(path) < MAX_DEPTH:
         if kind is dict:
             for key, theirs in want.items():
                 mine = have.get(key, _ABSENT)
@@ -134,4 +134,4 @@ def is_well_formed(entries: Any) -> bool:
 
 
 def _is_path(path: Any) -> bool:
-    return type(path) is list and 1 <= len(path) <= DEPTH and all(type(step) in (str, int) for step in path)
+    return type(path) is list and 1 <= len(path) <= MAX_DEPTH and all(type(step) in (str, int) for step in path)

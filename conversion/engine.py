@@ -18,9 +18,9 @@ from .lens.protocol import Context, Fields
 from .remainder import ASIDE, Remainder, annotation_keys, aside_key, packable, read_remainder, reserved_keys, write
 from .translate import Translation
 
-TRIED: Final = 5  # bytes of saved values that may be tried for each byte of their annotation; the first trial is of all
-CHANGES: Final = 256  # changes up to which saved values are tried by their places; beyond, all are suspected
-STEPS: Final = 8  # of a path that are compared: deeper members aren't converted, but copied with the value that they are in
+MAX_TRIED_FACTOR: Final = 5  # bytes of saved values that may be tried for each byte of their annotation; the first trial is of all
+MAX_CHANGES: Final = 256  # changes up to which saved values are tried by their places; beyond, all are suspected
+MAX_STEPS: Final = 8  # of a path that are compared: deeper members aren't converted, but copied with the value that they are in
 PARTS: Final = ("spec", "status")
 ANNOTATIONS: Final = ["metadata", "annotations"]  # the path of the one saved entry outside of spec and status: empty annotations
 
@@ -180,12 +180,12 @@ class _Trials:
         # a live string may be invalid for typed readers (a bad duration); restored ones must not add to that
         self._wrong = set(direction.decode(parts))
         self._quick = quick_decoder(direction.kind.name, RIGHT if direction.rightward else LEFT)
-        self._bytes_left, self._cost = TRIED * remainder_in.sent, remainder_in.unpacked
+        self._bytes_left, self._cost = MAX_TRIED_FACTOR * remainder_in.sent, remainder_in.unpacked
         self._unlike: list[Fields] = []  # the live values, and those that a candidate would make
 
     def restore(self, parts: Fields, entries: list[Entry]) -> Fields:
         """The parts with all values if possible, else first without those in places that they would change, and then these in ever smaller
-        groups. What would be tried when `TRIED` bytes have been is dropped."""
+        groups. What would be tried beyond `MAX_TRIED_FACTOR` is dropped."""
         others, concerned = entries, list[Entry]()
         while others and (not concerned or self._bytes_left >= self._cost):
             candidate: Fields = apply_differences(parts, others)
@@ -230,8 +230,8 @@ class _Trials:
     def _find_changes(self, candidate: Fields) -> set[Path]:
         """The places of the candidate, where they are known, that make the other side different."""
         live, made = self._unlike
-        paths = {tuple(entry[0][:STEPS]) for entry in find_differences(live, made)}
-        if len(paths) > CHANGES:
+        paths = {tuple(entry[0][:MAX_STEPS]) for entry in find_differences(live, made)}
+        if len(paths) > MAX_CHANGES:
             return set()
         translation = Translation(self._direction.kind, made, RIGHT if self._direction.rightward else LEFT, candidate)
         return {translation.of(path).path for path in paths}
@@ -246,7 +246,7 @@ class _PathSet:
 
     def overlaps(self, path: list[Any]) -> bool:
         """Whether a place is above a path, at it or below."""
-        steps = tuple(path[:STEPS])
+        steps = tuple(path[:MAX_STEPS])
         return not self._ends or steps in self._above or any(steps[:length] in self._ends for length in range(len(steps) + 1))
 
 

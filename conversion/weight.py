@@ -15,11 +15,11 @@ from .kind import LEFT, RIGHT, Kind
 from .lens.protocol import ConversionError, Fields
 from .remainder import Remainder, encode, packable, read_remainder, reserved_keys
 
-WARNED: Final = MAX_ANNOTATION_BYTES // 2  # bytes of all annotations
-LIGHT: Final = WARNED // 2  # bytes of an object below which no remainder can be that long
-OTHER: Final = {LEFT: RIGHT, RIGHT: LEFT}
+WARNING_BYTES: Final = MAX_ANNOTATION_BYTES // 2  # bytes of all annotations
+LIGHT_BYTES: Final = WARNING_BYTES // 2  # bytes of an object below which no remainder can be that long
+OTHER_VERSION: Final = {LEFT: RIGHT, RIGHT: LEFT}
 _GRAPH: Final = "DynamoGraphDeployment"
-_STEPS: Final = 8  # steps of a path: each one costs as much as the object's length
+_MAX_STEPS: Final = 8  # steps of a path: each one costs as much as the object's length
 
 
 class Weight(NamedTuple):
@@ -50,18 +50,18 @@ def weigh(kind: Kind, obj: Fields, version: str, old: Fields | None = None) -> W
     `old` is the object that an update changes. Raises: ConversionError.
     """
     # managedFields don't count
-    if len(encode(((obj.get("metadata") or {}).get("annotations"), obj.get("spec"), obj.get("status")))) < LIGHT:
+    if len(encode(((obj.get("metadata") or {}).get("annotations"), obj.get("spec"), obj.get("status")))) < LIGHT_BYTES:
         return None
-    return weight(kind, obj, version, convert(kind, obj, OTHER[version], whole=True).object, old)
+    return weight(kind, obj, version, convert(kind, obj, OTHER_VERSION[version], whole=True).object, old)
 
 
 def weight(kind: Kind, obj: Fields, version: str, there: Fields, old: Fields | None = None) -> Weight | None:
     """The same for a given `whole` conversion. The author's own annotations alone cause no warning."""
     annotations = (there.get("metadata") or {}).get("annotations") or {}
-    if annotation_size(annotations) < WARNED:
+    if annotation_size(annotations) < WARNING_BYTES:
         return None
-    size, other = least(annotations, packable(kind)), OTHER[version]
-    if size < WARNED:
+    size, other = least(annotations, packable(kind)), OTHER_VERSION[version]
+    if size < WARNING_BYTES:
         return None
     remainder, _ = read_remainder(kind, annotations, version == RIGHT)
     if size <= MAX_ANNOTATION_BYTES and not remainder.has_values:
@@ -98,7 +98,7 @@ def _heaviest(kind: Kind, obj: Any, version: str, content: Any, kept: list[Any])
     """Follow the larger half as long as there is one and the object has that field."""
     path: list[str | int] = []
     node, whole = whole_schema(kind.name, version), 0
-    while len(path) < _STEPS:
+    while len(path) < _MAX_STEPS:
         parts = _parts(content, kept, len(path))
         part = max(parts, key=lambda each: parts[each], default=None)
         if part is None or parts[part] * 2 < whole or (step := _step(obj, content, part)) is None:

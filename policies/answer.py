@@ -11,13 +11,13 @@ from ..api.wording import escape_unprintable, rule_address, shorten
 from .finding import Finding
 from .rule import Level
 
-WARNING_LENGTH: Final = 120  # the API machinery asks for warnings of at most 120 characters each
-MESSAGE_LENGTH: Final = 2_000  # of one finding: names come from the author and may be absurd
-_PATH_LENGTH: Final = 700  # of that for the path, so that an absurd name in it leaves room for the sentence and the rule's name
+MAX_WARNING_CHARACTERS: Final = 120  # the API machinery asks for warnings of at most 120 characters each
+MAX_MESSAGE_CHARACTERS: Final = 2_000  # of one finding: names come from the author and may be absurd
+_MAX_PATH_CHARACTERS: Final = 700  # of that for the path, so that an absurd name in it leaves room for the sentence and the rule's name
 _MAX_FIELD_CHARACTERS: Final = 1_000  # of a cause
-CAUSES: Final = 100  # of one answer: 10,000 bad services must not make a 2 MB answer
-WARNINGS: Final = 100  # of one answer; API servers cut the sum of them to 4 KB anyway
-MAX_NAMED_FINDINGS: Final = max(CAUSES, WARNINGS)
+MAX_CAUSES: Final = 100  # of one answer: 10,000 bad services must not make a 2 MB answer
+MAX_WARNINGS: Final = 100  # of one answer; API servers cut the sum of them to 4 KB anyway
+MAX_NAMED_FINDINGS: Final = max(MAX_CAUSES, MAX_WARNINGS)
 MAX_FINDINGS: Final = 1_000  # errors, and warnings; an answer names a tenth of them and counts the others
 
 # levels that refuse a request: errors, internal errors, and rules that lack a fact, which fail closed
@@ -26,8 +26,8 @@ REFUSING: Final = frozenset({Level.ERROR, Level.FAULT, Level.NOT_EVALUATED})
 
 def format_finding(finding: Finding) -> str:
     """One finding as one line: path, requirement, value, and the rule's name in brackets."""
-    path = shorten(_field(finding), _PATH_LENGTH)
-    text = _text(finding, MESSAGE_LENGTH - len(path) - 2)
+    path = shorten(_field(finding), _MAX_PATH_CHARACTERS)
+    text = _text(finding, MAX_MESSAGE_CHARACTERS - len(path) - 2)
     return f"{path}: {text}" if path else text
 
 
@@ -39,15 +39,15 @@ def is_refused(findings: Iterable[Finding]) -> bool:
 def list_warnings(findings: Iterable[Finding]) -> list[str]:
     """The texts of the warnings, each of at most 120 characters; the last one of very many counts those that are left out."""
     warned = [finding for finding in findings if finding.level is Level.WARNING]
-    shown = warned if len(warned) <= WARNINGS else warned[: WARNINGS - 1]
+    shown = warned if len(warned) <= MAX_WARNINGS else warned[: MAX_WARNINGS - 1]
     texts = [_warning(finding) for finding in shown]
-    return texts if len(warned) <= WARNINGS else [*texts, f"and {_more(warned, shown)} more warnings"]
+    return texts if len(warned) <= MAX_WARNINGS else [*texts, f"and {_more(warned, shown)} more warnings"]
 
 
 def _warning(finding: Finding) -> str:
     """One warning; where it is too long, the rule's name is the first to go."""
     whole = format_finding(finding)
-    return whole if len(whole) <= WARNING_LENGTH else shorten(whole.removesuffix(f" [{finding.rule.name}]"), WARNING_LENGTH)
+    return whole if len(whole) <= MAX_WARNING_CHARACTERS else shorten(whole.removesuffix(f" [{finding.rule.name}]"), MAX_WARNING_CHARACTERS)
 
 
 def make_status(kind: str, group: str, name: str, findings: list[Finding], *, site: str = "") -> dict[str, Any]:
@@ -57,9 +57,9 @@ def make_status(kind: str, group: str, name: str, findings: list[Finding], *, si
     """
     refusing = [finding for finding in findings if finding.level in REFUSING]
     faults = all(finding.level is Level.FAULT for finding in refusing)
-    shown = refusing[:CAUSES]
+    shown = refusing[:MAX_CAUSES]
     lines = [format_finding(finding) for finding in shown]
-    if len(refusing) > CAUSES:
+    if len(refusing) > MAX_CAUSES:
         lines.append(f"and {_more(refusing, shown)} more")
     what = f'{kind}.{group} "{escape_unprintable(shorten(name, 253))}"'
     return {
@@ -83,7 +83,7 @@ def _more(findings: list[Finding], shown: list[Finding]) -> str:
 def _cause(finding: Finding, site: str) -> dict[str, str]:
     return {
         "reason": finding.cause.value,
-        "message": " ".join(filter(None, (_text(finding, MESSAGE_LENGTH), rule_address(site, finding.rule.name)))),
+        "message": " ".join(filter(None, (_text(finding, MAX_MESSAGE_CHARACTERS), rule_address(site, finding.rule.name)))),
         "field": shorten(_field(finding), _MAX_FIELD_CHARACTERS),
     }
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from ..api.line import Line
 from ..api.paths import Path
 from ..api.wording import shorten
-from .answer import MESSAGE_LENGTH, REFUSING
+from .answer import MAX_MESSAGE_CHARACTERS, REFUSING
 from .at import At, make_fault, report_unevaluated
 from .catalogue import list_differing
 from .catalogue import list_rules as rules
@@ -139,17 +139,17 @@ class _Group:
         return matching_rules
 
 
-def evaluate(review: Review, most: int | None = None) -> list[Finding]:
+def evaluate(review: Review, limit: int | None = None) -> list[Finding]:
     """All findings of a review, in a stable order; an update is not refused because of fields that it did not change.
 
-    `most` bounds them while they are made, errors and warnings each: rules are asked no further once there are so many errors.
+    `limit` bounds them while they are made, errors and warnings each: rules are asked no further once there are so many errors.
     Never raises: a rule that raises is a finding of level fault, logged with its traceback.
     """
     deleting = is_deletion(review)
     if deleting and not is_line_1_6(review):
         return []
     blamed = _ratchet(review, _collect(review, _choose_groups(review, operation=DELETING if deleting else "")))
-    findings = list(blamed) if most is None else _limit(blamed, most)
+    findings = list(blamed) if limit is None else _limit(blamed, limit)
     if len(findings) > 1:
         findings.sort(key=sort_key)
     return findings
@@ -164,22 +164,22 @@ def _ratchet(review: Review, findings: Iterator[Finding]) -> Iterator[Finding]:
     return findings
 
 
-def _limit(findings: Iterable[Finding], most: int) -> list[Finding]:
+def _limit(findings: Iterable[Finding], limit: int) -> list[Finding]:
     """The first findings of each sort, and of their sentences what an answer can hold. Warnings never keep an error from being found."""
     errors: list[Finding] = []
     others: list[Finding] = []
     for finding in findings:
         kept = errors if finding.level in REFUSING else others
-        if len(kept) < most:
-            kept.append(finding if len(finding.text) + len(finding.fix) <= MESSAGE_LENGTH else _shorten_texts(finding))
-        if len(errors) == most:
+        if len(kept) < limit:
+            kept.append(finding if len(finding.text) + len(finding.fix) <= MAX_MESSAGE_CHARACTERS else _shorten_texts(finding))
+        if len(errors) == limit:
             break
     return errors + others
 
 
 def _shorten_texts(finding: Finding) -> Finding:
     texts = (finding.text, finding.fix, finding.other_text, finding.other_fix)
-    text, fix, other_text, other_fix = (shorten(each, MESSAGE_LENGTH) for each in texts)
+    text, fix, other_text, other_fix = (shorten(each, MAX_MESSAGE_CHARACTERS) for each in texts)
     return finding._replace(text=text, fix=fix, other_text=other_text, other_fix=other_fix)
 
 
@@ -247,7 +247,7 @@ def _find_stored(review: Review, old: Fields) -> Iterator[Finding]:
 def sort_key(finding: Finding) -> tuple[int, tuple[tuple[int, str], ...], str]:
     """Sort key of findings: the order of rules, then the field."""
     # indices sort as numbers, names as text as far as it is shown; the two never meet at one depth of one object
-    steps = tuple((part, "") if isinstance(part, int) else (0, part[:MESSAGE_LENGTH]) for part in finding.path)
+    steps = tuple((part, "") if isinstance(part, int) else (0, part[:MAX_MESSAGE_CHARACTERS]) for part in finding.path)
     return finding.rule.stage, steps, finding.rule.code
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..admission.registration import Purpose
-from .body_memory import WITH_ANSWER, BodyMemory, Reservation
+from .body_memory import ANSWER_FACTOR, BodyMemory, Reservation
 from .connection import Connection
 from .envelope import RejectedError
 from .http1 import Head, UnreadableError
@@ -58,7 +58,7 @@ class Bodies:
         one that does not come whole.
         """
         most, seconds = self._most(route, head), self.seconds(route)
-        times = WITH_ANSWER if route.purpose is Purpose.CONVERT else 1
+        times = ANSWER_FACTOR if route.purpose is Purpose.CONVERT else 1
         try:
             async with asyncio.timeout(seconds) as transfer:
                 await reservation.enter(times * (most if head.content_length is None else head.content_length))

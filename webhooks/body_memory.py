@@ -16,7 +16,7 @@ from .limits import Limits
 
 # What a conversion needs for its text and its answer: objects become up to 1.6 times as long, since what the other version has no field for
 # goes along.
-WITH_ANSWER: Final = 3
+ANSWER_FACTOR: Final = 3
 _LOOKS: Final = 4  # at the slow ones, in the time after which a client counts as slow
 
 

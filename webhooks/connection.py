@@ -51,7 +51,7 @@ PIECE_BYTES: Final = 256 * 1024  # of an answer; the time for writing is for eac
 # of the system's queue: a turn of the loop after it was empty, all that waited here is in it, and was received if it is empty again
 _LOOKS: Final = 2
 _MAX_HEADS: Final = 16  # of one read that are answered before other connections have their turn
-_LOOK_SECONDS: Final = 0.01
+_POLL_SECONDS: Final = 0.01
 
 
 class _Body:
@@ -484,7 +484,7 @@ class Connection:
         empty = 0
         while empty < _LOOKS and self.transport is not None:
             empty = 0 if _unsent(self.transport) else empty + 1
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_POLL_SECONDS)
 
     def _finish(self, *, last: bool) -> None:
         """Looks at what follows an answer."""

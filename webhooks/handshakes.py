@@ -32,7 +32,7 @@ _QUIET_SECONDS: Final = 60.0
 MAX_HANDSHAKES: Final = 4  # in one turn of the loop
 _RECORD, _HANDSHAKE = 5, 0x16  # bytes of a record's header, and the first of them
 _MAX_RECORD_BYTES: Final = 16 * 1024
-_LOOK_SECONDS: Final = 0.02  # at a first message that has come in part
+_POLL_SECONDS: Final = 0.02  # at a first message that has come in part
 
 
 class _Greeting:
@@ -103,7 +103,7 @@ class TlsQueue:
         if size is None:
             self._end(greeting)
         elif size:
-            greeting.late = self._loop.call_later(_LOOK_SECONDS, self._look_again, greeting, greeting.late)
+            greeting.late = self._loop.call_later(_POLL_SECONDS, self._look_again, greeting, greeting.late)
         else:
             if not self._queue:
                 self._progress = self._loop.time()

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from .body_memory import WITH_ANSWER
+from .body_memory import ANSWER_FACTOR
 from .executor.executor import MAX_CONCURRENT_CONVERSIONS
 from .limits import Limits
 
@@ -59,5 +59,5 @@ def divide_memory(limits: Limits, memory: int, conversion_body: int = 0) -> Limi
         request_memory=process,
         room=room,
         conversion_room=conversion_room,
-        conversion_body=min(conversion_body or conversion_room, conversion_room // WITH_ANSWER),
+        conversion_body=min(conversion_body or conversion_room, conversion_room // ANSWER_FACTOR),
     )

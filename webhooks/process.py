@@ -28,7 +28,7 @@ from .reload import Reload, Source
 from .server import Webhooks, self_check
 
 SAME_SECONDS: Final = 0.2
-LOOK_SECONDS: Final = 0.1  # between two looks while waiting to be ready
+POLL_SECONDS: Final = 0.1  # between two looks while waiting to be ready
 SECOND_SIGNAL_EXIT_CODE: Final = 130
 # Objects of a request are freed by reference counting; only connections make cycles, so the collector may run rarely.
 GC_THRESHOLD: Final = (50_000, 20, 50)
@@ -171,7 +171,7 @@ def settle() -> None:
 async def _announce(server: Webhooks, state: State, ready: Callable[[], None]) -> None:
     await server.listening.wait()
     while any((await state.checks()).values()):  # noqa: ASYNC110 - readiness has no event
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(POLL_SECONDS)
     ready()
 
 

@@ -40,7 +40,7 @@ _LOG: Final = logging.getLogger("webhooks.server")
 _ACCESS: Final = logging.getLogger("webhooks.access")  # only for its level: meters.py makes the lines
 _ALLOW: Final = b"Allow: POST\r\n"
 _CLOSING: Final = (408, 413, 429)  # what ends the connection: its state is unknown, or it is to be used no more
-LEFT: Final = "the client closed the connection"
+CLIENT_CLOSED: Final = "the client closed the connection"
 
 
 class Webhooks:
@@ -166,7 +166,7 @@ class Webhooks:
             except RejectedError as error:
                 response = reject_http(error.status, error.sentence, error.bound)
             except asyncio.CancelledError:  # the API server asks again
-                self._account(head, reject_http(408, LEFT), started, body.size)
+                self._account(head, reject_http(408, CLIENT_CLOSED), started, body.size)
                 raise
             reply = self._account(head, response, started, body.size)
             body.close()

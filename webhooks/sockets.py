@@ -3,7 +3,7 @@
 import socket
 from typing import NamedTuple
 
-ANY = "0.0.0.0"  # noqa: S104 - how an address on all interfaces is printed; binding it is the operator's own word
+ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - how an address on all interfaces is printed; binding it is the operator's own word
 
 
 class AddressError(ValueError):
@@ -17,7 +17,7 @@ class Address(NamedTuple):
     port: int
 
     def __str__(self) -> str:
-        host = self.host or ANY
+        host = self.host or ANY_ADDRESS
         return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
 
 
@@ -45,7 +45,7 @@ def bind(address: Address) -> tuple[Address, socket.socket]:
 
 def _resolve(address: Address) -> tuple[socket.AddressFamily, tuple[str | int, ...]]:
     if not address.host:
-        return (socket.AF_INET6, ("::", address.port)) if socket.has_dualstack_ipv6() else (socket.AF_INET, (ANY, address.port))
+        return (socket.AF_INET6, ("::", address.port)) if socket.has_dualstack_ipv6() else (socket.AF_INET, (ANY_ADDRESS, address.port))
     infos = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     # IPv4 first for a name with both: `localhost` is 127.0.0.1 to most clients
     family, _, _, _, target = min(infos, key=lambda info: info[0] != socket.AF_INET)

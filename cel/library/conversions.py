@@ -8,7 +8,7 @@ from typing import Final
 from ..errors import EvaluationError
 from ..operators import as_int, as_uint
 from ..overloads import ANY, function, method
-from ..values import LARGEST, LARGEST_UINT, SMALLEST, Uint, type_of
+from ..values import LARGEST_UINT, MAX_INT64, MIN_INT64, Uint, type_of
 
 _TRUE: Final = ("1", "t", "T", "true", "TRUE", "True")
 _FALSE: Final = ("0", "f", "F", "false", "FALSE", "False")
@@ -36,7 +36,7 @@ def _bool(text: str) -> bool:
 @function("int", float)
 def _int_of_double(value: float) -> int:
     # a double next to the ends of the range may be either side of it
-    if not math.isfinite(value) or not SMALLEST < value < LARGEST:
+    if not math.isfinite(value) or not MIN_INT64 < value < MAX_INT64:
         raise EvaluationError("integer overflow")
     return int(value)
 
@@ -53,7 +53,7 @@ def _whole(text: str, wanted: str, *, sign: str) -> int:
     whole = digits.lstrip("0") or "0"
     if digits.isascii() and digits.isdigit() and len(whole) <= 20:
         number = -int(whole) if text[0] == "-" else int(whole)
-        if (SMALLEST <= number <= LARGEST) if sign else number <= LARGEST_UINT:
+        if (MIN_INT64 <= number <= MAX_INT64) if sign else number <= LARGEST_UINT:
             return number
     raise EvaluationError(f"type conversion error from 'string' to '{wanted}'")
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from ..errors import EvaluationError
 from ..overloads import comparable, function, method
-from ..values import LARGEST, SMALLEST
+from ..values import MAX_INT64, MIN_INT64
 
 _NANO: Final = 10**9
 _CAP: Final = (2**63 - 1) * _NANO
@@ -53,7 +53,7 @@ def _small(whole: str, fraction: str, bits: int, power: int) -> tuple[int, int] 
     if room < 0 or power < -9 or (bits and fraction):
         return None
     value = int(whole + fraction) << bits
-    return (value, power) if value <= LARGEST else None
+    return (value, power) if value <= MAX_INT64 else None
 
 
 def _sum(quantity: Quantity, other: Quantity, sign: int = 1) -> Quantity:
@@ -67,7 +67,7 @@ def _sum(quantity: Quantity, other: Quantity, sign: int = 1) -> Quantity:
     if max(power, of_more) - least > 18:
         return Quantity(nanos)
     left, right = value * 10 ** (power - least), sign * more * 10 ** (of_more - least)
-    fits = all(SMALLEST <= each <= LARGEST for each in (left, right, left + right))
+    fits = all(MIN_INT64 <= each <= MAX_INT64 for each in (left, right, left + right))
     return Quantity(nanos, (left + right, least) if fits else None)
 
 
@@ -86,7 +86,7 @@ def _quantity(text: str) -> Quantity:
 @method("isInteger", Quantity)
 def _is_integer(value: Quantity) -> bool:
     """Whether it is kept as a whole number: `1.0` and `1000m` are not, nor is what is too long to be read fast."""
-    return value.small is not None and value.small[1] >= 0 and SMALLEST <= value.nanos // _NANO <= LARGEST
+    return value.small is not None and value.small[1] >= 0 and MIN_INT64 <= value.nanos // _NANO <= MAX_INT64
 
 
 @method("asInteger", Quantity)

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from ..errors import EvaluationError
 from ..frame import SIZED
 from ..overloads import comparable, function, method
-from ..values import LARGEST_UINT, SMALLEST
+from ..values import LARGEST_UINT, MIN_INT64
 
 _NUMBER: Final = r"(0|[1-9]\d{0,19})"
 _TEXT: Final = re.compile(
@@ -74,7 +74,7 @@ def _is_semver(text: str, normalise: bool = False) -> bool:
 
 def _part(name: str, place: int) -> None:
     """One of the numbers, as 64 bits with a sign."""
-    method(name, Semver)(lambda value: (value.numbers[place] - SMALLEST) % (LARGEST_UINT + 1) + SMALLEST)
+    method(name, Semver)(lambda value: (value.numbers[place] - MIN_INT64) % (LARGEST_UINT + 1) + MIN_INT64)
 
 
 _part("major", 0)

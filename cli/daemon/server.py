@@ -21,7 +21,7 @@ from ...webhooks.certificate_source import SecretNames
 from ...webhooks.limits import Limits
 from ...webhooks.memory import container_limit, divide_memory
 from ...webhooks.process import ServerPlan
-from ...webhooks.sockets import ANY
+from ...webhooks.sockets import ANY_ADDRESS
 from ..console.exits import UsageError
 from ..facts.load import load_values
 from .listening import load_settings
@@ -34,7 +34,7 @@ UNCONFIGURED: Final = OperatorConfiguration(
     server=Server(
         metrics=Metrics(bind_address="", secure=False),
         health_probe=HealthProbe(bind_address=""),
-        webhook=Webhook(host=ANY, cert_dir="", secret_name="", service_name=""),
+        webhook=Webhook(host=ANY_ADDRESS, cert_dir="", secret_name="", service_name=""),
     ),
     operator=Operator(version=""),
     serving=Serving(drain_lag=0.0),

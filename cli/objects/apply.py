@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ...api.schema import Node as Schema
 from ...api.schema import resolve, whole_schema
 from ...api.shape import child, item_key, keyed_items
-from ...conversion.difference import DEPTH
+from ...conversion.difference import MAX_DEPTH
 from ...policies.review import Fields
 
 Owned: TypeAlias = "dict[str, Owned]"  # fields, and items of lists by `item_key`; empty: the whole value
@@ -25,7 +25,7 @@ def simulate_apply(file: Fields, stored: Fields, live: Fields, kind: str) -> Fie
 
     A client-side apply merges maps, replaces lists, and removes what the annotation says was applied before and the file omits. A
     server-side apply merges lists by their keys, and removes fields that only its manager applied before in the same version and the file
-    omits. Cost is linear in both objects; values below DEPTH are replaced as a whole.
+    omits. Cost is linear in both objects; values below MAX_DEPTH are replaced as a whole.
     """
     version = str(file.get("apiVersion"))
     wanted = dict(file)
@@ -68,7 +68,7 @@ def _patched(stored: Fields, file: Fields, last: Fields, depth: int) -> Fields:
         elif (new := file[name]) is None:
             if name in last and last[name] is None:  # a null that was applied before is no change
                 out[name] = old
-        elif isinstance(old, dict) and isinstance(new, dict) and depth < DEPTH:
+        elif isinstance(old, dict) and isinstance(new, dict) and depth < MAX_DEPTH:
             before = last.get(name)
             out[name] = _patched(old, new, before if isinstance(before, dict) else {}, depth + 1)
         else:
@@ -97,7 +97,7 @@ def _owned(entries: Iterable[Fields], version: str) -> Owned:
 
 
 def _add(owned: Owned, fields: Any, depth: int) -> None:
-    if not isinstance(fields, dict) or depth >= DEPTH:
+    if not isinstance(fields, dict) or depth >= MAX_DEPTH:
         return
     for name, below in fields.items():
         what, _, rest = name.partition(":")
@@ -126,7 +126,7 @@ class _MergeContext(NamedTuple):
 
 def _merged(stored: Any, file: Any, at: _MergeContext) -> Any:
     """A stored value with the applied one."""
-    if at.depth >= DEPTH:
+    if at.depth >= MAX_DEPTH:
         return file
     if isinstance(stored, dict) and isinstance(file, dict):
         if resolve(at.node or {}).get("x-kubernetes-map-type") == "atomic":
@@ -167,7 +167,7 @@ def _of_others(old: Any, at: _MergeContext) -> Any:
 
 def _each(old: Any, at: _MergeContext, part: Callable[[Any, _MergeContext], Any]) -> Any:
     """A value with a part of each of its fields or items; None where none has any."""
-    if at.depth >= DEPTH:
+    if at.depth >= MAX_DEPTH:
         return None
     if isinstance(old, dict):
         fields = {name: value for name, below in old.items() if (value := part(below, at.below(name))) is not None}

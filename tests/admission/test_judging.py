@@ -77,7 +77,7 @@ def test_as_many_findings_are_named_for_their_author_as_are_shown() -> None:
     obj = {"metadata": {"name": "g"}, "spec": {"services": {name: {"replicas": -1} for name in "abc"}}}
     review = Review(f"{GRAPH}/v1alpha1", CREATE, obj, facts=_facts(Line.V1_2))
     for named, read in ((0, 3), (1, 2), (3, 0), (None, 0)):
-        found = sorted(str(one.path[1]) for one in judge(review, named=named) if one.rule.name == "replicas-non-negative")
+        found = sorted(str(one.path[1]) for one in judge(review, max_named=named) if one.rule.name == "replicas-non-negative")
         assert found == ["components"] * read + ["services"] * (3 - read)
 
 

@@ -138,7 +138,7 @@ async def test_slices_of_other_services_and_ports_are_not_asked(site: Site) -> N
 
 async def test_slices_of_silent_addresses_hold_no_look_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Other users may write slices too; endpoints that answered before are probed first."""
-    monkeypatch.setattr(probe, "LOOK_TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(probe, "PROBE_TIMEOUT_SECONDS", 0.1)
     await site.look()
     site.pods.silent = {f"10.1.{number // 250}.{number % 250}" for number in range(1000)}
     await site.cluster.create(ENDPOINT_SLICES, piece(*sorted(site.pods.silent), port=9999))

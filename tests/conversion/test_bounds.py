@@ -16,7 +16,7 @@ from dynamo_webhooks.conversion.bounds import MAX_ANNOTATION_BYTES, TOO_LONG, an
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT
 from dynamo_webhooks.conversion.kinds import KINDS
 from dynamo_webhooks.conversion.lens.protocol import ConversionError
-from dynamo_webhooks.conversion.weight import WARNED, Weight, weigh
+from dynamo_webhooks.conversion.weight import WARNING_BYTES, Weight, weigh
 from tests.conversion.objects import GRAPH, Object, away, made
 from tests.rows import run_each
 
@@ -185,7 +185,7 @@ def _template(length: int) -> dict[str, Any]:
 @run_each(
     "obj",
     [
-        *(_weighty(_left(length)) for length in (1000, WARNED - 2000)),
+        *(_weighty(_left(length)) for length in (1000, WARNING_BYTES - 2000)),
         *(_weighty({"services": {"w": {"annotations": {"note": "x" * length}}}}) for length in (200_000, 1_000_000)),
         _weighty({}, note=noise(MAX_ANNOTATION_BYTES - 100)),
     ],
@@ -196,7 +196,7 @@ def test_what_is_in_no_danger_is_not_mentioned(obj: Object) -> None:
 
 
 def test_what_comes_near_is_said_with_field_size_and_version() -> None:
-    found = _weighed(_weighty(_left(WARNED)), LEFT)
+    found = _weighed(_weighty(_left(WARNING_BYTES)), LEFT)
     assert found is not None
     assert (format_path(found.path), found.refused) == ("spec.services[w].annotations[note]", False)
     assert found.text == "takes 129 of 256 KiB of annotations in v1beta1; more is refused"

@@ -6,7 +6,7 @@ from typing import Any
 import hypothesis
 from hypothesis import strategies as st
 
-from dynamo_webhooks.conversion.difference import DEPTH, apply_differences, are_identical, find_differences, is_well_formed
+from dynamo_webhooks.conversion.difference import MAX_DEPTH, apply_differences, are_identical, find_differences, is_well_formed
 
 KEYS = st.sampled_from(["a", "b", "0", ""])
 SCALARS = st.sampled_from([None, True, False, 0, 1, 1.0, "", "1", 9007199254740993])
@@ -50,13 +50,13 @@ def test_deep_values_are_told_apart() -> None:
 
     def deep(leaf: int) -> Any:
         value: Any = leaf
-        for _ in range(DEPTH + 50):
+        for _ in range(MAX_DEPTH + 50):
             value = {"a": value}
         return value
 
     entries = find_differences(deep(1), deep(2))
     assert len(entries) == 1
-    assert len(entries[0][0]) == DEPTH
+    assert len(entries[0][0]) == MAX_DEPTH
     assert is_well_formed(entries)
     assert are_identical(apply_differences(deep(1), entries), deep(2))
 
@@ -74,6 +74,6 @@ def test_other_shapes_are_refused() -> None:
         [[[True], 1]],
         [[[None], 1]],
         [[[1.0], 1]],
-        [[["a"] * (DEPTH + 1), 1]],
+        [[["a"] * (MAX_DEPTH + 1), 1]],
     ]
     assert [entries for entries in rows if is_well_formed(entries)] == []

@@ -41,9 +41,9 @@ def _quiet(caplog: pytest.LogCaptureFixture) -> None:
 @pytest.mark.parametrize("kind", sorted({shape.kind for shape in everything()}))
 def test_twice_the_size_takes_twice_the_calls(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # short objects are not weighed, and light ones no further than that: steps that a count must not meet
-    monkeypatch.setattr(losses, "LIGHT", 0)
-    monkeypatch.setattr(weight, "LIGHT", 0)
-    monkeypatch.setattr(weight, "WARNED", 0)
+    monkeypatch.setattr(losses, "LIGHT_BYTES", 0)
+    monkeypatch.setattr(weight, "LIGHT_BYTES", 0)
+    monkeypatch.setattr(weight, "WARNING_BYTES", 0)
     wrong = [found for shape in everything() if shape.kind == kind for found in _growing(shape, SETTINGS)]
     assert not wrong, "\n".join(wrong)
 

@@ -4,7 +4,14 @@ import pytest
 
 from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.api.paths import Key
-from dynamo_webhooks.policies.answer import MESSAGE_LENGTH, WARNING_LENGTH, WARNINGS, format_finding, list_warnings, make_status
+from dynamo_webhooks.policies.answer import (
+    MAX_MESSAGE_CHARACTERS,
+    MAX_WARNING_CHARACTERS,
+    MAX_WARNINGS,
+    format_finding,
+    list_warnings,
+    make_status,
+)
 from dynamo_webhooks.policies.catalogue import find_rule
 from dynamo_webhooks.policies.finding import Cause, Finding
 from dynamo_webhooks.policies.rule import MODEL_KIND, Level, Rule
@@ -35,15 +42,15 @@ def test_a_denial_has_one_cause_a_finding() -> None:
 
 def test_warnings_are_at_most_120_characters() -> None:
     found = [_finding(Level.WARNING, "must " + "x" * 500), _finding(), _finding(Level.WARNING)]
-    assert [len(text) for text in list_warnings(found)] == [WARNING_LENGTH, len(format_finding(found[2]))]
+    assert [len(text) for text in list_warnings(found)] == [MAX_WARNING_CHARACTERS, len(format_finding(found[2]))]
 
 
 def test_an_absurd_name_leaves_room_for_the_sentence_and_the_rule() -> None:
     line = format_finding(_finding(name="n" * 1_000_000))
-    assert len(line) <= MESSAGE_LENGTH
+    assert len(line) <= MAX_MESSAGE_CHARACTERS
     assert line.endswith(": must not be negative, got -1 [replicas-non-negative]")
     long = format_finding(_finding(text="must " + "x" * 1_000_000))
-    assert len(long) == MESSAGE_LENGTH
+    assert len(long) == MAX_MESSAGE_CHARACTERS
     assert long.endswith("\N{HORIZONTAL ELLIPSIS} [replicas-non-negative]")
 
 
@@ -61,8 +68,8 @@ def test_what_an_author_wrote_stays_on_one_line() -> None:
 
 def test_very_many_warnings_are_counted_instead_of_listed() -> None:
     texts = list_warnings([_finding(Level.WARNING)] * 10_000)
-    assert (len(texts), texts[-1]) == (WARNINGS, "and at least 901 more warnings")
-    assert len(list_warnings([_finding(Level.WARNING)] * WARNINGS)) == WARNINGS
+    assert (len(texts), texts[-1]) == (MAX_WARNINGS, "and at least 901 more warnings")
+    assert len(list_warnings([_finding(Level.WARNING)] * MAX_WARNINGS)) == MAX_WARNINGS
 
 
 def test_a_long_warning_gives_up_the_rules_name_first() -> None:

@@ -11,7 +11,7 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import Key
 from dynamo_webhooks.policies import evaluate as engine
 from dynamo_webhooks.policies import ratchet
-from dynamo_webhooks.policies.answer import MESSAGE_LENGTH, is_refused
+from dynamo_webhooks.policies.answer import MAX_MESSAGE_CHARACTERS, is_refused
 from dynamo_webhooks.policies.at import At, Findings
 from dynamo_webhooks.policies.catalogue import find_rule
 from dynamo_webhooks.policies.evaluate import compute_edits, is_deletion
@@ -230,7 +230,7 @@ def test_below_its_bound_nothing_is_otherwise_than_without_one() -> None:
 def test_sentences_are_bounded_where_findings_are() -> None:
     obj = merged(DGD_V1ALPHA1, {"spec": {"services": {"a": {"resources": {"limits": {"cpu": "x" * 10_000}}}}}})
     [whole], [short] = evaluate(_review(CREATE, obj)), evaluate(_review(CREATE, obj), 10)
-    assert (len(whole.text) > 10_000, len(short.text)) == (True, MESSAGE_LENGTH)
+    assert (len(whole.text) > 10_000, len(short.text)) == (True, MAX_MESSAGE_CHARACTERS)
 
 
 def test_findings_below_one_name_share_it_whichever_object_they_are_about() -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 import uvloop
 
-from dynamo_webhooks.webhooks.body_memory import WITH_ANSWER, BodyMemory, Reservation
+from dynamo_webhooks.webhooks.body_memory import ANSWER_FACTOR, BodyMemory, Reservation
 from dynamo_webhooks.webhooks.limits import Bound, Limits
 from dynamo_webhooks.webhooks.trim import DelayedTrim
 from tests.webhooks.requests import GRAPHS, conversion, graph, review
@@ -161,7 +161,7 @@ def converted(running: Served) -> float:
 async def test_a_slow_sender_loses_its_room_when_others_wait(tmp_path: Path, path: str) -> None:
     """Two that send a byte now and then don't keep a third waiting, which needs the room of both."""
     body = BODY if path == GRAPHS else conversion([graph()])
-    limits = SLOW._replace(room=2 * len(body), conversion_room=2 * WITH_ANSWER * len(body))
+    limits = SLOW._replace(room=2 * len(body), conversion_room=2 * ANSWER_FACTOR * len(body))
     async with served(tmp_path, limits) as running:
         slow = [await running.connect() for _ in range(2)]
         for client in slow:
@@ -246,7 +246,7 @@ async def test_no_room_in_time_is_said(tmp_path: Path) -> None:
 
 async def test_all_room_is_given_back(tmp_path: Path) -> None:
     """By clients that leave while they send, wait, or are to take their answers, and by those that end well."""
-    limits = SLOW._replace(conversion_room=WITH_ANSWER * len(MANY), slow_seconds=DEADLINE)
+    limits = SLOW._replace(conversion_room=ANSWER_FACTOR * len(MANY), slow_seconds=DEADLINE)
     async with served(tmp_path, limits) as running:
         room = running.server._bodies._conversion
         for cut in (9, 0):

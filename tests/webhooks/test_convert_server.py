@@ -15,7 +15,7 @@ import pytest
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.conversion.objects import convert_object
 from dynamo_webhooks.webhooks import convert
-from dynamo_webhooks.webhooks.body_memory import WITH_ANSWER
+from dynamo_webhooks.webhooks.body_memory import ANSWER_FACTOR
 from dynamo_webhooks.webhooks.limits import Bound, Limits
 from dynamo_webhooks.webhooks.short_requests import TURN_SECONDS
 from tests.webhooks.requests import GRAPHS, PRIVATE, conversion, graph, review
@@ -193,7 +193,7 @@ async def test_a_client_that_leaves_harms_nobody(tmp_path: Path, monkeypatch: py
         first.send(post("/convert", LONG))
         await until(held.begun)
         second.send(post("/convert", LONG))
-        await until(lambda: server.server._bodies._conversion.used >= 2 * WITH_ANSWER * len(LONG))  # both bodies have arrived
+        await until(lambda: server.server._bodies._conversion.used >= 2 * ANSWER_FACTOR * len(LONG))  # both bodies have arrived
         second.writer.transport.abort()
         await until(lambda: len(server.server.connections.open) == 1)
         held.go()

@@ -17,8 +17,8 @@ import pytest
 from dynamo_webhooks.conversion import objects
 from dynamo_webhooks.webhooks import admission, convert
 from dynamo_webhooks.webhooks.executor import forker
-from dynamo_webhooks.webhooks.executor.executor import ENDED
-from dynamo_webhooks.webhooks.executor.forker import NO_ROOM, Order
+from dynamo_webhooks.webhooks.executor.executor import PROCESS_ENDED
+from dynamo_webhooks.webhooks.executor.forker import NO_PROCESS, Order
 from dynamo_webhooks.webhooks.limits import Bound, Limits
 from dynamo_webhooks.webhooks.routes import ROUTES
 from dynamo_webhooks.webhooks.spool import Spool
@@ -137,10 +137,10 @@ LINUX: Final = pytest.mark.skipif(sys.platform != "linux", reason="other systems
         (GRAPHS, forever, WITHIN, 413, SPENT, Bound.REQUEST_CPU),
         (GRAPHS, swallowing, WITHIN, 413, SPENT, Bound.REQUEST_CPU),
         ("/convert", forever, WITHIN, 413, SPENT + NOTHING_YET, Bound.REQUEST_CPU),
-        (GRAPHS, stuck, WITHIN, 503, ENDED, Bound.REQUEST_MEMORY),
+        (GRAPHS, stuck, WITHIN, 503, PROCESS_ENDED, Bound.REQUEST_MEMORY),
         pytest.param(GRAPHS, greedy, LITTLE, 413, NO_MEMORY, Bound.REQUEST_MEMORY, marks=LINUX),
         pytest.param("/convert", greedy, LITTLE, 413, NO_MEMORY + NOTHING_YET, Bound.REQUEST_MEMORY, marks=LINUX),
-        (GRAPHS, crashing, WITHIN, 503, ENDED, Bound.REQUEST_MEMORY),
+        (GRAPHS, crashing, WITHIN, 503, PROCESS_ENDED, Bound.REQUEST_MEMORY),
     ],
 )
 async def test_a_request_beyond_a_bound_is_refused_and_costs_no_other(
@@ -216,7 +216,7 @@ async def test_where_no_process_can_be_started_a_request_is_refused_and_the_next
     async with served(tmp_path) as server:
         client = await server.connect()
         found = await client.post(GRAPHS, padded(review(graph())))
-        assert (found.status, found.json["message"]) == (503, f"{NO_ROOM}: Resource temporarily unavailable")
+        assert (found.status, found.json["message"]) == (503, f"{NO_PROCESS}: Resource temporarily unavailable")
         assert (await client.post(GRAPHS, padded(review(graph())))).json["response"]["allowed"] is True
         assert server.server.reasons() == []
 

@@ -85,7 +85,7 @@ async def test_where_no_process_can_be_started_it_is_tried_again(tmp_path: Path,
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that ended is started again without a pause."""
-    monkeypatch.setattr(feeding, "AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(feeding, "RETRY_SECONDS", 0.0)
 
 
 async def test_reports_are_passed_on_when_they_say_something_new(tmp_path: Path) -> None:

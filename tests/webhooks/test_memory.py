@@ -4,7 +4,7 @@ import gc
 import re
 from pathlib import Path
 
-from dynamo_webhooks.webhooks.body_memory import WITH_ANSWER
+from dynamo_webhooks.webhooks.body_memory import ANSWER_FACTOR
 from dynamo_webhooks.webhooks.limits import Limits
 from dynamo_webhooks.webhooks.memory import (
     DEFAULT_BYTES,
@@ -27,7 +27,7 @@ def test_all_parts_together_fit(memory: int) -> None:
     assert sum(parts(found).values()) <= memory
     assert min(parts(found).values()) > 0
     assert found.room >= found.body
-    assert found.conversion_body * WITH_ANSWER <= found.conversion_room
+    assert found.conversion_body * ANSWER_FACTOR <= found.conversion_room
 
 
 def test_a_process_that_is_settled_collects_seldom() -> None:

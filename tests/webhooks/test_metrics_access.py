@@ -190,8 +190,8 @@ for line in sys.stdin:
 async def test_the_watching_process_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody can be asked before it runs, and what it didn't answer when it ended is not known."""
     monkeypatch.setattr("tests.webhooks.test_facts_feed.PROGRAM", ANSWERING)
-    monkeypatch.setattr("dynamo_webhooks.webhooks.cluster.feed.AGAIN_SECONDS", DEADLINE)
-    monkeypatch.setattr("dynamo_webhooks.webhooks.cluster.feed.ASK_SECONDS", DEADLINE)
+    monkeypatch.setattr("dynamo_webhooks.webhooks.cluster.feed.RETRY_SECONDS", DEADLINE)
+    monkeypatch.setattr("dynamo_webhooks.webhooks.cluster.feed.ANSWER_SECONDS", DEADLINE)
     fed = Fed(tmp_path, [[]])
     assert await fed.feed.ask(GOOD) is None
     task = asyncio.create_task(fed.feed.run())

@@ -19,12 +19,12 @@ from . import ACCESS, STOP
 
 _LOG: Final = logging.getLogger("webhooks.cluster")
 FIRST_SECONDS: Final = 10.0  # for the first facts; after that the server is ready without them, for conversion needs none
-AGAIN_SECONDS: Final = 1.0  # before the watching process is started again; doubled each time, up to
-SELDOM_SECONDS: Final = 30.0
+RETRY_SECONDS: Final = 1.0  # before the watching process is started again; doubled each time, up to
+MAX_RETRY_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 5.0  # for it to end in good order, which includes giving back a Lease
-HUNG_SECONDS: Final = 60.0  # without a report; there is one at least every few seconds
-LINE_BYTES: Final = 16 * 1024 * 1024  # thousands of ClusterTopologies
-ASK_SECONDS: Final = 5.0  # for the answer
+SILENCE_SECONDS: Final = 60.0  # without a report; there is one at least every few seconds
+MAX_LINE_BYTES: Final = 16 * 1024 * 1024  # thousands of ClusterTopologies
+ANSWER_SECONDS: Final = 5.0  # for the answer
 STALE_SECONDS: Final = 60.0  # older sources are reported: a healthy watch is never older than its last event or a second
 COMMAND: Final = child_process.command("dynamo_webhooks.webhooks.cluster")
 SOURCES: Final = {
@@ -99,7 +99,7 @@ class Feed:
         try:
             if not self._send(ACCESS + orjson.dumps({"id": number, "token": token}, option=orjson.OPT_APPEND_NEWLINE)):
                 return None
-            async with asyncio.timeout(ASK_SECONDS):
+            async with asyncio.timeout(ANSWER_SECONDS):
                 return await answer
         except TimeoutError:
             return None
@@ -108,7 +108,7 @@ class Feed:
 
     async def run(self) -> None:
         """Keeps the process running until `stop`."""
-        pause = AGAIN_SECONDS
+        pause = RETRY_SECONDS
         while not self._stopping:
             began = self._clock()
             try:
@@ -118,7 +118,7 @@ class Feed:
             if self._stopping:
                 return
             self._restarts += 1
-            pause = AGAIN_SECONDS if self._clock() - began > SELDOM_SECONDS else min(pause * 2, SELDOM_SECONDS)
+            pause = RETRY_SECONDS if self._clock() - began > MAX_RETRY_SECONDS else min(pause * 2, MAX_RETRY_SECONDS)
             _LOG.error("the process that watches the cluster ended and is started again in %g s; the last known facts stay", pause)
             await asyncio.sleep(pause)
 
@@ -151,11 +151,11 @@ class Feed:
             except OSError:
                 ours.close()
                 raise
-        reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_BYTES)
+        reader, writer = await asyncio.open_connection(sock=ours, limit=MAX_LINE_BYTES)
         self._writer = writer
         try:
             writer.write(self._orders)
-            while line := await asyncio.wait_for(reader.readline(), HUNG_SECONDS):  # a silent process hangs and is restarted
+            while line := await asyncio.wait_for(reader.readline(), SILENCE_SECONDS):  # a silent process hangs and is restarted
                 self._read_report(line)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             _LOG.error("the process that watches the cluster sent something unreadable: %s", type(error).__name__)

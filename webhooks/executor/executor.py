@@ -21,7 +21,7 @@ from .forker import JobResult, Order, decode_outcome
 _LOG: Final = logging.getLogger("webhooks.executor")
 _MAX_RESULT_BYTES: Final = 64 * 1024  # its statistics have a row for each kind, version and outcome
 MAX_CONCURRENT_CONVERSIONS: Final = 2  # a list that takes long must not keep the lists of other clients waiting
-ENDED: Final = "the request exceeded the memory or CPU time of one request, and its process was ended; make it smaller"
+PROCESS_ENDED: Final = "the request exceeded the memory or CPU time of one request, and its process was ended; make it smaller"
 
 
 class LongAnswer(NamedTuple):
@@ -70,7 +70,7 @@ class Executor:
                 order = Order(route.path, body.size, cpu, limits.request_memory, logging.getLogger().level)
                 outcome = await self._perform(order, body, out, settings)
                 if outcome is None:
-                    return reject_http(503, ENDED, Bound.REQUEST_MEMORY)
+                    return reject_http(503, PROCESS_ENDED, Bound.REQUEST_MEMORY)
                 for line in outcome.lines:
                     self._log(line)
                 return LongAnswer(outcome.status, memoryview(out.mapped(outcome.size)), outcome.verdict)

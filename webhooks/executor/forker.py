@@ -35,7 +35,7 @@ from ..spool import Spool
 FRAME_BYTES: Final = 512  # of every order, filled up with spaces
 FRAME_FILES: Final = 4  # body, answer, settings, and the end of a pipe for the outcome
 NICENESS: Final = 5  # short requests and everything else go first
-NO_ROOM: Final = "no process can be started for a long request now, try again"
+NO_PROCESS: Final = "no process can be started for a long request now, try again"
 FIRST_TO_GO: Final = "1000"  # when memory runs out
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 AGAIN_SECONDS: Final = 0.25  # of CPU, after which the timer raises once more: what ran first may have swallowed it
@@ -140,7 +140,7 @@ def _take_orders(channel: socket.socket) -> None:
             pid = os.fork()
         except OSError as error:
             pid, (_, out, _, pipe) = -1, files
-            refused = reject_http(503, f"{NO_ROOM}: {error.strerror or ''}")
+            refused = reject_http(503, f"{NO_PROCESS}: {error.strerror or ''}")
             with contextlib.suppress(OSError):  # the server has ended
                 os.write(out, refused.body)
                 os.write(pipe, encode_outcome(JobResult(refused.status, len(refused.body), 0.0, refused.verdict)))

@@ -11,7 +11,7 @@ from ....api.paths import MISSING, Key, Path, lookup
 from ....api.quantity import is_quantity, parse
 from ....api.schema import Node, resolve, whole_schema
 from ....api.shape import child
-from ....conversion.difference import DEPTH, are_identical, same_text
+from ....conversion.difference import MAX_DEPTH, are_identical, same_text
 from ....conversion.kinds import KINDS
 from ....conversion.remainder import ASIDE, reserved_keys
 from ....conversion.translate import translate_path
@@ -58,11 +58,11 @@ def compare_objects(old: Any, new: Any, schema: Node | None, path: Path = ()) ->
 
 
 def _compare(old: Any, new: Any, node: Node | None, path: Path) -> Iterator[FieldChange]:
-    if isinstance(old, dict) and isinstance(new, dict) and len(path) < DEPTH:
+    if isinstance(old, dict) and isinstance(new, dict) and len(path) < MAX_DEPTH:
         for name in sorted(old.keys() | new.keys()):
             step, below = child(node, name)
             yield from _compare(old.get(name, MISSING), new.get(name, MISSING), below, (*path, step))
-    elif isinstance(old, list) and isinstance(new, list) and len(path) < DEPTH:
+    elif isinstance(old, list) and isinstance(new, list) and len(path) < MAX_DEPTH:
         yield from _lists(old, new, node, path)
     elif old is MISSING or new is MISSING:
         yield _one_sided(old, new, node, path)

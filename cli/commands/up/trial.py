@@ -12,7 +12,7 @@ from ....reconciler.common.resources import MANAGER
 from ....reconciler.reconciler import Reconciler
 from ....webhooks import process
 from ....webhooks.cluster.observed_facts import read_configured_facts
-from ....webhooks.sockets import ANY, Address, AddressError, bind
+from ....webhooks.sockets import ANY_ADDRESS, Address, AddressError, bind
 from ...console.exits import OK
 from ...console.output import write_stderr
 from ...daemon.listening import bind_socket
@@ -82,5 +82,5 @@ def _bound(address: Address) -> tuple[Address, socket.socket]:
     try:
         return bind(address)
     except AddressError:
-        bound, sock = bind(Address(ANY, address.port))
+        bound, sock = bind(Address(ANY_ADDRESS, address.port))
         return Address(address.host, bound.port), sock

@@ -7,7 +7,7 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.api.paths import format_path
 from dynamo_webhooks.api.schema import load_schema
 from dynamo_webhooks.cli.commands.diff.compare import compare_objects
-from dynamo_webhooks.conversion.difference import DEPTH
+from dynamo_webhooks.conversion.difference import MAX_DEPTH
 from tests.rows import run_each
 
 GRAPH = load_schema("DynamoGraphDeployment", "v1beta1", Line.V1_2)
@@ -100,7 +100,7 @@ def test_depth_and_odd_values_end() -> None:
     other: Any = 2
     for _ in range(300):
         deep, other = {"x": deep}, {"x": other}
-    assert [len(change.path) for change in compare_objects(deep, other, None)] == [DEPTH]
+    assert [len(change.path) for change in compare_objects(deep, other, None)] == [MAX_DEPTH]
     assert compare_objects(deep, copy.deepcopy(deep), None) == []
 
 

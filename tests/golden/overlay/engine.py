@@ -47,9 +47,9 @@ def _judged(view: VersionView, obj: Fields, *, pods: bool = True) -> Fields:
     return convert_for_reading(wide, obj, view.rule_version, pods=pods)
 
 
-def judge(review: Review, most: int | None = None, named: int | None = None) -> list[Finding]:
+def judge(review: Review, limit: int | None = None, max_named: int | None = None) -> list[Finding]:
     """The findings of a review; some rules read v1alpha1, and are asked of a v1beta1 object, too."""
-    found = _judge(review, most, named)
+    found = _judge(review, limit, max_named)
     if review.kind not in _READ_V1ALPHA1 or review.operation == DELETE or is_deletion(review):
         return found
     view = VersionView(review.kind.partition("/")[0], BETA, ALPHA, review.line)
@@ -59,7 +59,7 @@ def judge(review: Review, most: int | None = None, named: int | None = None) -> 
         None if review.old is None else view.convert_for_rules(review.old),
     )
     more = [one for one in evaluate.evaluate(there) if not one.rule.module.startswith(_AS_WRITTEN)]
-    return sorted((*found, *view.translate_findings(more, there.object, review.object, named)), key=sort_key)
+    return sorted((*found, *view.translate_findings(more, there.object, review.object, max_named)), key=sort_key)
 
 
 def compute_defaults(review: Review) -> ObjectDefaults:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynamo_webhooks.admission import pipeline
-from dynamo_webhooks.admission.new_pods import ALL, MAX_OFFER_CHARACTERS, OFFER, PATH, NewPods, read_offers
+from dynamo_webhooks.admission.new_pods import MAX_OFFER_CHARACTERS, MAX_TOTAL_CHARACTERS, OFFER, PATH, NewPods, read_offers
 from dynamo_webhooks.admission.new_pods import MAX_OFFERS as MOST_IN_A_NAMESPACE
 from dynamo_webhooks.api.operator.features import Pvc
 from dynamo_webhooks.api.schema import load_schema, resolve
@@ -183,7 +183,7 @@ def test_hostile_annotations_are_passed_over_within_bounds() -> None:
     floods = [{"metadata": {"namespace": f"f{number}", "annotations": long}, "status": {"phase": "Ready"}} for number in range(4)]
     found = read_offers([*floods, _offering("a", OFFERED)])
     assert found["n"] == {"g-worker": OFFERED}
-    assert sum(len(text) for offers in found.values() for text in offers.values()) <= ALL
+    assert sum(len(text) for offers in found.values() for text in offers.values()) <= MAX_TOTAL_CHARACTERS
 
 
 def test_an_offer_is_written_once_and_withdrawn_with_those_of_objects_that_are_gone() -> None:

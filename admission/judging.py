@@ -56,7 +56,7 @@ class VersionView:
         return translated
 
     def _translate_finding(self, finding: Finding, translation: Translation, judged: Fields, written: Fields) -> Finding:
-        translated = translation.of(finding.path)
+        translated = translation.translate(finding.path)
         reworded = reword_finding(finding, self.author_version)
         if translated.exact:
             return reworded._replace(path=translated.path)
@@ -71,7 +71,7 @@ class VersionView:
             return None
         for length in range(len(path), 1, -1):
             block = path[:length]
-            if translation.of(block).exact:
+            if translation.translate(block).exact:
                 return None
             if lookup(judged, block) is not MISSING:
                 return ("metadata", "annotations", Key(key))

@@ -14,7 +14,7 @@ _PRINTED: Final = frozenset(
     | {"type", "uint"}
 )
 # clause -> the types that it takes, and the beginning of what is said of others
-_TAKEN: Final[dict[str, tuple[frozenset[str], str]]] = {
+_ACCEPTED: Final[dict[str, tuple[frozenset[str], str]]] = {
     "s": (
         _PRINTED,
         "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps",
@@ -37,7 +37,7 @@ def check_format(tree: Tree, type_of: Callable[[Tree], StaticType]) -> tuple[Tre
             continue
         if match[3] is None:
             return tree, "unexpected end of string"
-        known = _TAKEN.get("x" if match[3] == "X" else match[3])
+        known = _ACCEPTED.get("x" if match[3] == "X" else match[3])
         if known is None:
             return tree, f'could not parse formatting clause: unrecognized formatting clause "{match[3]}"'
         if used >= len(given.below):

@@ -22,10 +22,10 @@ class Overload(NamedTuple):
 
 
 _TABLE: dict[tuple[str, bool], list[Overload]] = {}
-_HOME_OF: Final[dict[str, dict[str, None]]] = {}
+_MODULE_OF: Final[dict[str, dict[str, None]]] = {}
 for _module, _signatures in DECLARED.items():
     for _signature in _signatures:
-        _HOME_OF.setdefault(split(_signature)[0], {})[_module] = None
+        _MODULE_OF.setdefault(split(_signature)[0], {})[_module] = None
 
 
 def function(name: str, *types: Any, metered: bool = False) -> Callable[[Function], Function]:
@@ -55,7 +55,7 @@ def _declared(name: str, of_value: bool, types: tuple[Any, ...], metered: bool) 
 
 def find(name: str, *, of_value: bool) -> list[Overload] | None:
     """Returns the overloads of a name, or None where there are none."""
-    for home in _HOME_OF.get(name, ()):
+    for home in _MODULE_OF.get(name, ()):
         import_module(f"{__package__}.library.{home}")
     return _TABLE.get((name, of_value))
 

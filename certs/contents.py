@@ -29,18 +29,18 @@ from .trust import list_authorities
 _NUMBERED: Final = re.compile(re.escape(AUTHORITY_NAME) + r"(\d{1,9})\Z")
 
 
-def make_content(step: Step, state: CertificateState, now: datetime, called: Names) -> Write | None:
+def make_content(step: Step, state: CertificateState, now: datetime, object_names: Names) -> Write | None:
     """Make the objects that a step writes, with new keys. None for steps that write no Secret or ConfigMap (WriteBundle, Wait, Nothing)."""
     if isinstance(step, (WriteServing, RewriteServing)):
-        return _serving(step, state, now, called)
+        return _serving(step, state, now, object_names)
     if isinstance(step, WriteTrust) or (isinstance(step, MarkPhase) and state.mode is not Mode.MANAGED):
-        return _trust(step, state, now, called)
+        return _trust(step, state, now, object_names)
     if isinstance(step, (CreateAuthority, AdoptAuthority, StoreNext, PromoteNext, MarkPhase, DropPrevious)):
-        return _authority(step, state, now, called)
+        return _authority(step, state, now, object_names)
     return None
 
 
-def _serving(step: WriteServing | RewriteServing, state: CertificateState, now: datetime, called: Names) -> Write:
+def _serving(step: WriteServing | RewriteServing, state: CertificateState, now: datetime, object_names: Names) -> Write:
     old = state.serving
     if isinstance(step, RewriteServing):
         if old is None or old.key is None:
@@ -52,7 +52,7 @@ def _serving(step: WriteServing | RewriteServing, state: CertificateState, now: 
             _signer(state, step), profile.names, now, life=timings.leaf_life, backdate=timings.backdate, key_kind=profile.key_kind
         )
     data = {names.TLS_CERTIFICATE: pair.certificate, names.TLS_KEY: pair.key, names.TLS_AUTHORITY: step.bundle}
-    return Write("Secret", called.serving, TLS, data, {}, old.version if old else "")
+    return Write("Secret", object_names.serving, TLS, data, {}, old.version if old else "")
 
 
 def _signer(state: CertificateState, step: WriteServing) -> KeyPair:
@@ -65,15 +65,15 @@ def _signer(state: CertificateState, step: WriteServing) -> KeyPair:
     return KeyPair(certificate.pem, key.pem)
 
 
-def _trust(step: Step, state: CertificateState, now: datetime, called: Names) -> Write:
+def _trust(step: Step, state: CertificateState, now: datetime, object_names: Names) -> Write:
     old = state.trust
     bundle, usable = (step.bundle, step.usable) if isinstance(step, WriteTrust) else (old.bundle, old.usable) if old else (b"", frozenset())
     notes = _entered(step.phase, now) if isinstance(step, MarkPhase) else {}
     data = {names.BUNDLE: bundle, names.USABLE: "".join(f"{fingerprint}\n" for fingerprint in sorted(usable)).encode()}
-    return Write("ConfigMap", called.trust, "", data, notes, old.version if old else "")
+    return Write("ConfigMap", object_names.trust, "", data, notes, old.version if old else "")
 
 
-def _authority(step: Step, state: CertificateState, now: datetime, called: Names) -> Write:
+def _authority(step: Step, state: CertificateState, now: datetime, object_names: Names) -> Write:
     secret = state.authority
     data: dict[str, bytes] = {}
     if secret:  # in our encoding, without unreadable values
@@ -113,7 +113,7 @@ def _authority(step: Step, state: CertificateState, now: datetime, called: Names
     else:
         data.pop(names.PREVIOUS, None)
         notes = {**_entered(Phase.STABLE, now), names.REASON: None}
-    return Write("Secret", called.authority, OPAQUE, data, notes, secret.version if secret else "")
+    return Write("Secret", object_names.authority, OPAQUE, data, notes, secret.version if secret else "")
 
 
 def _new(state: CertificateState, generation: int, now: datetime) -> KeyPair:

@@ -21,7 +21,7 @@ class Installation:
     mode: Mode
     profile: Profile
     timings: Timings
-    called: Names
+    names: Names
     targets: tuple[tuple[TargetKind, str], ...]  # every object that must trust us
     trust_file: str = ""  # more authorities in mode `provided`
     take_over: bool = False  # also a CRD's stanza that points to another service
@@ -45,7 +45,7 @@ def installation(configuration: OperatorConfiguration) -> Installation:
         timings=Timings(
             **{each.name: timedelta(seconds=getattr(certificates, _NAMES.get(each.name, each.name))) for each in fields(Timings)}
         ),
-        called=Names(
+        names=Names(
             own.namespace, webhook.secret_name, certificates.ca_secret_name, certificates.trust_config_map_name, certificates.lease_name
         ),
         targets=(

@@ -36,7 +36,7 @@ class Performer:
         try:
             if isinstance(step, WriteBundle):
                 done = await self._inject(step, current)
-            elif done := (write := make_content(step, facts.state, facts.now, self._about.called)) is not None:
+            elif done := (write := make_content(step, facts.state, facts.now, self._about.names)) is not None:
                 await self._store.write(write)
         except (ConflictError, AlreadyExistsError) as error:
             self._meters.count("secret_conflicts")

@@ -61,10 +61,10 @@ class Provisioner:
         """`identity` is unique per process start; `apart` is seconds between rounds of probes."""
         self.meters = Meters()
         clock, now = clocks.monotonic, clocks.wall
-        self.election = Election(cluster, about.called.lease, about.called.namespace, identity, timings=lease, clocks=clocks)
+        self.election = Election(cluster, about.names.lease, about.names.namespace, identity, timings=lease, clocks=clocks)
         self._cluster, self._about, self._clock, self._sleep, self._apart = cluster, about, clock, clocks.sleep, apart
         profile = about.profile
-        store, self._refusals = Store(cluster, about.called), Refusals(clock)
+        store, self._refusals = Store(cluster, about.names), Refusals(clock)
         self._injector = injector = Injector(cluster, profile, take_over=about.take_over)
         self._prober = Prober(cluster, profile.service, profile.namespace, profile.server_name, ask=ask, apart=apart, clock=clock)
         self._gatherer = Gatherer(cluster, about, store, injector, self._prober, self._refusals, now)
@@ -262,11 +262,11 @@ class Provisioner:
 
     def _reflectors(self) -> list[Reflector]:
         """Watches of exactly the objects that matter, by name, as the permissions are."""
-        called, about = self._about.called, self._about
-        secrets = [called.serving, *([called.authority] if about.mode is Mode.MANAGED else [])]
-        reflectors = [Reflector(self._cluster, SECRETS, called.namespace, name=name) for name in secrets]
+        object_names, about = self._about.names, self._about
+        secrets = [object_names.serving, *([object_names.authority] if about.mode is Mode.MANAGED else [])]
+        reflectors = [Reflector(self._cluster, SECRETS, object_names.namespace, name=name) for name in secrets]
         labels = f"kubernetes.io/service-name={about.profile.service}"
-        reflectors.append(Reflector(self._cluster, ENDPOINT_SLICES, called.namespace, labels=labels))
+        reflectors.append(Reflector(self._cluster, ENDPOINT_SLICES, object_names.namespace, labels=labels))
         for each in reflectors:
             each.subscribe(lambda _old, _new: self._news.set())
         for kind, name in about.targets:  # whose bundles are repaired at once

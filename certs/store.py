@@ -26,24 +26,24 @@ TLS: Final = "kubernetes.io/tls"
 class Store:
     """Reads and writes the stored objects of one installation."""
 
-    def __init__(self, cluster: Cluster, called: Names) -> None:
-        self._cluster, self._called = cluster, called
+    def __init__(self, cluster: Cluster, names: Names) -> None:
+        self._cluster, self._names = cluster, names
 
     async def authority(self) -> Node | None:
         """The CA Secret."""
-        return await self._cluster.get(SECRETS, self._called.authority, self._called.namespace)
+        return await self._cluster.get(SECRETS, self._names.authority, self._names.namespace)
 
     async def serving(self) -> Node | None:
         """The serving Secret."""
-        return await self._cluster.get(SECRETS, self._called.serving, self._called.namespace)
+        return await self._cluster.get(SECRETS, self._names.serving, self._names.namespace)
 
     async def trust(self) -> Node | None:
         """The trust ConfigMap."""
-        return await self._cluster.get(CONFIG_MAPS, self._called.trust, self._called.namespace)
+        return await self._cluster.get(CONFIG_MAPS, self._names.trust, self._names.namespace)
 
     async def servers(self, service: str) -> Node | None:
         """The Deployment behind a Service, by the name that the manifests and the chart give it."""
-        return await self._cluster.get(DEPLOYMENTS, f"{service}-server", self._called.namespace)
+        return await self._cluster.get(DEPLOYMENTS, f"{service}-server", self._names.namespace)
 
     async def write(self, write: Write) -> Node:
         """Creates the object, or replaces the very version that the decision was made from.
@@ -55,8 +55,8 @@ class Store:
         """
         resource = _resource(write.kind)
         if not write.version:
-            return await self._cluster.create(resource, as_object(write, None, self._called.namespace))
-        old = await self._cluster.get(resource, write.name, self._called.namespace)
+            return await self._cluster.create(resource, as_object(write, None, self._names.namespace))
+        old = await self._cluster.get(resource, write.name, self._names.namespace)
         if old is None or old["metadata"]["resourceVersion"] != write.version:
             raise ConflictError(409, "Conflict", f"{write.kind} {write.name} has changed since it was read")
         if why := explain_immutable(old, write.type):
@@ -64,8 +64,8 @@ class Store:
             await self._delete(resource, old)
             head = {key: old["metadata"][key] for key in ("labels", "annotations") if key in old["metadata"]}  # all that stays
             bare = {"apiVersion": "v1", "kind": write.kind, "metadata": head}
-            return await self._cluster.create(resource, as_object(write._replace(version=""), bare, self._called.namespace))
-        return await self._cluster.replace(resource, as_object(write, old, self._called.namespace))
+            return await self._cluster.create(resource, as_object(write._replace(version=""), bare, self._names.namespace))
+        return await self._cluster.replace(resource, as_object(write, old, self._names.namespace))
 
     async def _delete(self, resource: Resource, old: Node) -> None:
         """Deletes that very version, after removing its finalizers: own objects need none."""
@@ -76,7 +76,7 @@ class Store:
 
     async def annotate(self, kind: str, name: str, notes: dict[str, str]) -> None:
         """Sets annotations of a stored object and touches nothing else."""
-        await self._cluster.merge_patch(_resource(kind), name, {"metadata": {"annotations": notes}}, self._called.namespace)
+        await self._cluster.merge_patch(_resource(kind), name, {"metadata": {"annotations": notes}}, self._names.namespace)
 
 
 def _resource(kind: str) -> Resource:

@@ -53,11 +53,11 @@ class Reporter:
     async def annotate(self, facts: RotationFacts) -> None:
         """Updates the annotation; a failure is only logged, since nothing depends on it."""
         text = format_conditions(facts.state, facts.now)
-        managed, called = self._about.mode is Mode.MANAGED, self._about.called
+        managed, object_names = self._about.mode is Mode.MANAGED, self._about.names
         own = facts.state.authority if managed else facts.state.trust
         if text == facts.notes.get(names.CONDITIONS) or own is None or self._about.mode is Mode.EXTERNAL_INJECTION:
             return  # nothing new, or no object of our own
-        kind, name = ("Secret", called.authority) if managed else ("ConfigMap", called.trust)
+        kind, name = ("Secret", object_names.authority) if managed else ("ConfigMap", object_names.trust)
         try:
             await self._store.annotate(kind, name, {names.CONDITIONS: text})
         except ApiError as error:
@@ -65,8 +65,8 @@ class Reporter:
 
     async def record(self, facts: RotationFacts, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
         """Writes one Event on the serving Secret and one on the servers' Deployment."""
-        called = {"name": self._about.called.serving, "namespace": self._about.called.namespace}  # the Secret may not exist
-        secret = _regarding(SECRETS, {**((facts.serving or {}).get("metadata") or {}), **called})
+        identity = {"name": self._about.names.serving, "namespace": self._about.names.namespace}  # the Secret may not exist
+        secret = _regarding(SECRETS, {**((facts.serving or {}).get("metadata") or {}), **identity})
         await asyncio.gather(self._recorder.record(secret, kind, reason, message), self._record_on_servers(kind, reason, message))
 
     async def _record_on_servers(self, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:

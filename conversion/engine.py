@@ -234,7 +234,7 @@ class _Trials:
         if len(paths) > MAX_CHANGES:
             return set()
         translation = Translation(self._direction.kind, made, RIGHT if self._direction.rightward else LEFT, candidate)
-        return {translation.of(path).path for path in paths}
+        return {translation.translate(path).path for path in paths}
 
 
 class _PathSet:

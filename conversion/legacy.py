@@ -70,16 +70,18 @@ FIELDS: Final = frozenset(
 _SWITCH: Final = ["checkpoint", "enabled"]
 
 
-def restore_fields(parts: Fields, kept: list[Entry], names: Fields, usable: Callable[[Fields], bool]) -> Fields:
+def restore_fields(parts: Fields, entries: list[Entry], names: Fields, usable: Callable[[Fields], bool]) -> Fields:
     """The parts with the saved values of such fields, as far as the live object has none and they are `usable`.
 
     `names` is the remainder of the spec, by which the position of an entry's component is compared. Costs one look-up an entry.
     """
-    own = [entry for entry in kept if len(entry) == 2 and _is_formerly(entry) and _is_free(parts, entry) and _is_there(parts, entry, names)]
+    own = [
+        entry for entry in entries if len(entry) == 2 and _is_formerly(entry) and _is_free(parts, entry) and _is_there(parts, entry, names)
+    ]
     if not own:
         return parts
-    made: Fields = apply_differences(parts, own)
-    return made if usable(made) else parts
+    restored: Fields = apply_differences(parts, own)
+    return restored if usable(restored) else parts
 
 
 def _is_formerly(entry: Entry) -> bool:

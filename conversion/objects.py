@@ -24,7 +24,7 @@ class Target(NamedTuple):
 
     api_version: str
     version: str
-    ours: bool
+    is_our_group: bool
     line: Line
 
 
@@ -96,9 +96,9 @@ def _identity(obj: Fields, wanted: Target) -> tuple[str, str]:
     if version not in known:
         text = f'must be {_versions(name)} for {name}, got "{api_version[:MAX_NAME_CHARACTERS]}"'
         raise ConversionError(("apiVersion",), text + _ask_for_upgrade(obj, version))
-    if not wanted.ours or wanted.version not in known:
+    if not wanted.is_our_group or wanted.version not in known:
         text = f'{name} exists as {_versions(name)}, not as "{wanted.api_version[:MAX_NAME_CHARACTERS]}"'
-        raise ConversionError(("apiVersion",), text + (_ask_for_upgrade(obj, wanted.version) if wanted.ours else ""))
+        raise ConversionError(("apiVersion",), text + (_ask_for_upgrade(obj, wanted.version) if wanted.is_our_group else ""))
     return name, version
 
 
@@ -106,7 +106,7 @@ def _has_metadata_alone(obj: Fields, wanted: Target) -> bool:
     """Whether an object needs no conversion to or from a version of a later release, because it has the version or no other field."""
     group, _, version = str(obj.get("apiVersion")).partition("/")
     known = _VERSIONS_OF.get(str(obj.get("kind")))
-    if known is None or group != GROUP or not wanted.ours or type(obj.get("metadata")) is not dict:
+    if known is None or group != GROUP or not wanted.is_our_group or type(obj.get("metadata")) is not dict:
         return False
     later = [name for name in (version, wanted.version) if name not in known]
     if not later or not all(map(_LATER.fullmatch, later)):

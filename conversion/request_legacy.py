@@ -42,7 +42,7 @@ def read(annotations: Fields, rightward: bool, spec: Fields | None, status: Fiel
 def _read_spec(texts: dict[str, str]) -> Fields | None:
     spec: Fields = {}
     profiling: Fields = {
-        "config": _rest(_object(texts.get(CONFIG))),
+        "config": _remainder(_object(texts.get(CONFIG))),
         "configMapRef": _object(texts.get(CONFIG_MAP)),
         "outputPVC": texts.get(OUTPUT),
     }
@@ -70,7 +70,7 @@ def _read_status(texts: dict[str, str]) -> Fields | None:
     return status or None
 
 
-def _rest(blob: Fields | None) -> Fields | None:
+def _remainder(blob: Fields | None) -> Fields | None:
     """The members of an older blob that the right side's sections lack; an empty blob stays empty."""
     rest = project(blob, {}, {}) if blob else blob
     return rest if rest or not blob else None

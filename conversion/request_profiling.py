@@ -26,17 +26,17 @@ def project(blob: Fields, remainder: Fields, out: Fields) -> Fields:
 
     `remainder` is the saved right side: a direction that its schema doesn't allow is restored unless it changed.
     """
-    rest = dict(blob)
-    _project_targets(rest, remainder, out)
-    _project_cache(rest, out)
-    planner = rest.get("planner")
+    members = dict(blob)
+    _project_targets(members, remainder, out)
+    _project_cache(members, out)
+    planner = members.get("planner")
     if planner and type(planner) is dict:
-        out.setdefault("features", {})["planner"] = rest.pop("planner")
-    return rest
+        out.setdefault("features", {})["planner"] = members.pop("planner")
+    return members
 
 
-def _project_targets(rest: Fields, remainder: Fields, out: Fields) -> None:
-    targets = rest.get("sla")
+def _project_targets(members: Fields, remainder: Fields, out: Fields) -> None:
+    targets = members.get("sla")
     if type(targets) is not dict:
         return
     remaining = dict(targets)
@@ -46,11 +46,11 @@ def _project_targets(rest: Fields, remainder: Fields, out: Fields) -> None:
             # tokens are integers on the right; typed readers refuse 100.0
             out.setdefault(section, {})[name] = int(value) if section == "workload" else value
             del remaining[name]
-    _shrink(rest, "sla", targets, remaining)
+    _shrink(members, "sla", targets, remaining)
 
 
-def _project_cache(rest: Fields, out: Fields) -> None:
-    deployment = object_of(rest.get("deployment"))
+def _project_cache(members: Fields, out: Fields) -> None:
+    deployment = object_of(members.get("deployment"))
     cache = deployment.get("modelCache")
     if type(cache) is not dict:
         return
@@ -63,7 +63,7 @@ def _project_cache(rest: Fields, out: Fields) -> None:
     if len(remaining) < len(cache):
         smaller = dict(deployment)
         _shrink(smaller, "modelCache", cache, remaining)
-        _shrink(rest, "deployment", deployment, smaller)
+        _shrink(members, "deployment", deployment, smaller)
 
 
 def _shrink(holder: Fields, name: str, before: Fields, after: Fields) -> None:
@@ -192,7 +192,7 @@ def remainder_of(job: Fields, line: Line, *, saved: bool = False) -> Fields:
         where = _profiler(containers, line)
         trimmed = [_trimmed(container, first=index == where) for index, container in enumerate(containers)]
         pod["containers"] = trimmed
-        if _lone_and_bare(trimmed) or (line >= Line.V1_3 and not saved and _made(containers)):
+        if _lone_and_bare(trimmed) or (line >= Line.V1_3 and not saved and _is_resource_container(containers)):
             del pod["containers"]
     elif containers == []:
         del pod["containers"]
@@ -210,7 +210,7 @@ def _trimmed(container: Any, *, first: bool) -> Any:
     return {name: value for name, value in container.items() if name != "resources"}
 
 
-def _made(containers: list[Any]) -> bool:
+def _is_resource_container(containers: list[Any]) -> bool:
     """Whether the containers are the one that line 1.3 makes of resources."""
     container = containers[0]
     return (

@@ -24,7 +24,7 @@ def translate_path(kind: Kind, path: Path, obj: Fields, version: str, other: Fie
 
     Paths outside spec and status don't change. Keys of a map become indices of a list in `other`.
     """
-    return Translation(kind, obj, version, other).of(path)
+    return Translation(kind, obj, version, other).translate(path)
 
 
 class Translation:
@@ -37,7 +37,7 @@ class Translation:
         self._rightward = version == RIGHT
         self._indices: dict[int, dict[str, int]] = {}  # by id of a list of `other`: the first index of each name
 
-    def of(self, path: Path) -> TranslatedPath:
+    def translate(self, path: Path) -> TranslatedPath:
         """The place of one path."""
         part = path[0] if path else ""
         if part not in _PARTS:

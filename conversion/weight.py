@@ -94,18 +94,18 @@ def _content(kind: Kind, obj: Fields, remainder: Remainder) -> Fields:
     return {"metadata": {"annotations": own}, "spec": remainder.spec, "status": remainder.status}
 
 
-def _heaviest(kind: Kind, obj: Any, version: str, content: Any, kept: list[Any]) -> Path:
+def _heaviest(kind: Kind, obj: Any, version: str, content: Any, differences: list[Any]) -> Path:
     """Follow the larger half as long as there is one and the object has that field."""
     path: list[str | int] = []
     node, whole = whole_schema(kind.name, version), 0
     while len(path) < _MAX_STEPS:
-        parts = _parts(content, kept, len(path))
+        parts = _parts(content, differences, len(path))
         part = max(parts, key=lambda each: parts[each], default=None)
         if part is None or parts[part] * 2 < whole or (step := _step(obj, content, part)) is None:
             break
         whole = parts[part]
         content = content[part] if _step(content, None, part) is not None else None
-        kept = [entry for entry in kept if len(entry[0]) > len(path) and entry[0][len(path)] == part]
+        differences = [entry for entry in differences if len(entry[0]) > len(path) and entry[0][len(path)] == part]
         obj = obj[step]
         known, below = child(node, step)
         node = below or {}
@@ -113,11 +113,11 @@ def _heaviest(kind: Kind, obj: Any, version: str, content: Any, kept: list[Any])
     return tuple(path)
 
 
-def _parts(content: Any, kept: list[Any], depth: int) -> dict[str | int, int]:
+def _parts(content: Any, differences: list[Any], depth: int) -> dict[str | int, int]:
     """The characters of each part of a block: in the sparse object, and in entries whose paths go beyond `depth`."""
     steps = content.items() if type(content) is dict else enumerate(content) if type(content) is list else ()
     sizes: dict[str | int, int] = {step: len(encode(value)) for step, value in steps}
-    for entry in kept:
+    for entry in differences:
         if len(entry[0]) > depth:
             sizes[entry[0][depth]] = sizes.get(entry[0][depth], 0) + len(encode(entry))
     return sizes

@@ -76,8 +76,8 @@ def make_status(kind: str, group: str, name: str, findings: list[Finding], *, si
     }
 
 
-def _more(findings: list[Finding], shown: list[Finding]) -> str:
-    return f"{len(findings) - len(shown)}" if len(findings) < MAX_FINDINGS else f"at least {MAX_FINDINGS - len(shown)}"
+def _more(findings: list[Finding], named: list[Finding]) -> str:
+    return f"{len(findings) - len(named)}" if len(findings) < MAX_FINDINGS else f"at least {MAX_FINDINGS - len(named)}"
 
 
 def _cause(finding: Finding, site: str) -> dict[str, str]:

@@ -38,12 +38,12 @@ def _block(block: Fields, node: Node, path: tuple[str, ...], empty: Blocks) -> F
             continue
         child = resolve(fields[name])
         part = _part(item, child, (*path, name), empty)
-        if not _says_nothing(name, part, child, empty_block=empty((*path, name))):
+        if not _is_empty(name, part, child, empty_block=empty((*path, name))):
             out[name] = part
     return out
 
 
-def _says_nothing(name: str, part: Any, node: Node, *, empty_block: bool) -> bool:
+def _is_empty(name: str, part: Any, node: Node, *, empty_block: bool) -> bool:
     """Whether a field is as good as absent; `empty_block`: an object without fields is, too."""
     if part == {}:
         return empty_block or name in _PLAIN or "additionalProperties" in node

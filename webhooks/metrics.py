@@ -106,7 +106,7 @@ def export(
     def named() -> Named:
         yield from _reference(meter)
         yield from _framework(meter)
-        yield from _ours(meter)
+        yield from _export_own(meter)
         yield CLIENT, traffic
         for name, value in gauges.items():
             yield OWN + name, {(): value} if isinstance(value, int | float) else value
@@ -156,7 +156,7 @@ def _framework(meter: Meter) -> Named:
     yield f"{WATCHER}_errors", {(): meter.counts.get("certificate_refusals", 0)}
 
 
-def _ours(meter: Meter) -> Named:
+def _export_own(meter: Meter) -> Named:
     answered = {(*labels, str(code)): count_of(each) for (*labels, code), each in meter.requests.items()}
     converted = {key: objects for key, (objects, _) in meter.conversions.items()}
     own: dict[str, Values] = {

@@ -68,12 +68,12 @@ class Reader:
             raise self.wrong("must be a name such as team or example.com/team")
         return text
 
-    def once(self, seen: set[str]) -> str:
-        """The value as a string that comes once; `seen` are those before it."""
+    def once(self, seen_names: set[str]) -> str:
+        """The value as a string that comes once; `seen_names` are those before it."""
         text = self.text()
-        if text in seen:
+        if text in seen_names:
             raise self.wrong("must not come twice")
-        seen.add(text)
+        seen_names.add(text)
         return text
 
     def few(self, most: int) -> list[Reader]:

@@ -152,7 +152,7 @@ def _shipped(about: Installation) -> dict[Key, Node]:
         return {}
     overlay = "namespaced" if about.restricted else "self-signed" if about.mode is Mode.MANAGED else "external-certificate"
     text = files(__package__).joinpath("shipped.json").read_text(encoding="utf-8")
-    places = (about.profile.namespace, about.profile.namespace, about.called.serving)
+    places = (about.profile.namespace, about.profile.namespace, about.names.serving)
     for usual, name in zip(_USUAL, places, strict=True):
         text = text.replace(usual, name)
     shipped = json.loads(text)

@@ -18,11 +18,11 @@ def residue(right: Fields, left: Fields, parts: TemplateParts, reference: object
     if reference is None and _is_in_flat_fields(right, left, parts):
         return None
     rebuilt = compose(left, context.line)
-    made = [] if rebuilt is None else object_items(object_member(rebuilt, "spec"), "containers")
-    template = _make_sparse_template(right, parts, reference, made, rebuilt=rebuilt is not None)
-    if context.line < Line.V1_3 or context.has_remainder or parts.cache is None or not made or _lists_main(template):
+    composed = [] if rebuilt is None else object_items(object_member(rebuilt, "spec"), "containers")
+    template = _make_sparse_template(right, parts, reference, composed, rebuilt=rebuilt is not None)
+    if context.line < Line.V1_3 or context.has_remainder or parts.cache is None or not composed or _lists_main(template):
         return template
-    return _make_sparse_template(right, parts, reference, [_with_caches(container, left) for container in made], rebuilt=True)
+    return _make_sparse_template(right, parts, reference, [_with_caches(container, left) for container in composed], rebuilt=True)
 
 
 def _lists_main(template: Fields | None) -> bool:
@@ -37,16 +37,18 @@ def _with_caches(container: Fields, left: Fields) -> Fields:
     return {**container, "volumeMounts": mounts} if container.get("name") == MAIN else container
 
 
-def _make_sparse_template(right: Fields, parts: TemplateParts, reference: object, made: list[Fields], *, rebuilt: bool) -> Fields | None:
+def _make_sparse_template(
+    right: Fields, parts: TemplateParts, reference: object, composed: list[Fields], *, rebuilt: bool
+) -> Fields | None:
     """The sparse template beside the containers that the flat fields make."""
     live = _comparable(object_items(object_member(object_member(right, "podTemplate"), "spec"), "containers"))
     metadata = metadata_content(parts.metadata)
     absent = rebuilt and parts.main is None
     empty = not rebuilt and not live and not pod_content(parts.pod) and not parts.metadata
     named_too = reference is not None and find_container(live, str(reference)) is not None
-    if not (metadata or absent or empty or named_too or live != made):
+    if not (metadata or absent or empty or named_too or live != composed):
         return None
-    entries = _entries(live, made, reference, ordered=not rebuilt or _same_order(live, made))
+    entries = _entries(live, composed, reference, ordered=not rebuilt or _same_order(live, composed))
     if not (metadata or absent or empty or entries):
         return None
     template: Fields = {}
@@ -76,14 +78,14 @@ def _comparable(containers: list[Fields]) -> list[Fields]:
     return [{"name": MAIN, **main_content(container)} if container is main else container for container in containers]
 
 
-def _same_order(live: list[Fields], made: list[Fields]) -> bool:
-    mine, theirs = container_names(live), container_names(made)
+def _same_order(live: list[Fields], composed: list[Fields]) -> bool:
+    mine, theirs = container_names(live), container_names(composed)
     return mine == (theirs if MAIN in mine else [name for name in theirs if name != MAIN])
 
 
-def _entries(live: list[Fields], made: list[Fields], reference: object, *, ordered: bool) -> list[Fields]:
+def _entries(live: list[Fields], composed: list[Fields], reference: object, *, ordered: bool) -> list[Fields]:
     out: list[Fields] = []
-    namesakes = {name: container for container in reversed(made) if type(name := container.get("name")) is str}
+    namesakes = {name: container for container in reversed(composed) if type(name := container.get("name")) is str}
     for container in live:
         other = namesakes.get(str(container.get("name")))
         entry = _entry(container, other)

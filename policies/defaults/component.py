@@ -54,10 +54,10 @@ def mut_dgd_replicas(at: At) -> Iterator[Edit]:
         spec: {components: [{name: worker, replicas: 3, scalingAdapter: {}}]}
     """
     if at.value.get("replicas") is None and at.value.get("type") != LPX:
-        yield at.set("replicas", _kept(at))
+        yield at.set("replicas", _choose_replicas(at))
 
 
-def _kept(at: At) -> int:
+def _choose_replicas(at: At) -> int:
     """The number of the stored service where an adapter owns it, else 1."""
     old = at.old if at.review.operation == UPDATE else None
     if old is None or (at.value.get("scalingAdapter") is None and old.get("scalingAdapter") is None):

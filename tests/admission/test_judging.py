@@ -46,7 +46,7 @@ def test_a_finding_names_the_same_field_in_both_versions(subtests: pytest.Subtes
                 written, converted = (_found(each, kind, version, line) for each, version in ((obj, "v1alpha1"), (there, "v1beta1")))
                 back = Translation(kind_of(kind, line), there, "v1alpha1", obj)
                 assert sorted((one.rule.name, format_path(one.path)) for one in written) == sorted(
-                    (one.rule.name, format_path(back.of(one.path).path)) for one in converted
+                    (one.rule.name, format_path(back.translate(one.path).path)) for one in converted
                 ), number
                 seen += len(written)
             assert seen > OF_A_LINE // 20

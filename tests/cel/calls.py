@@ -9,7 +9,7 @@ from dynamo_webhooks.cel.library.network import CIDR, IP
 from dynamo_webhooks.cel.library.quantities import Quantity
 from dynamo_webhooks.cel.library.semvers import Semver
 from dynamo_webhooks.cel.library.urls import URL
-from dynamo_webhooks.cel.overloads import _HOME_OF, _TABLE, ANY, Overload, find
+from dynamo_webhooks.cel.overloads import _MODULE_OF, _TABLE, ANY, Overload, find
 from dynamo_webhooks.cel.values import Duration, Optional, Timestamp, Uint
 
 _WORDS: Final = (
@@ -69,7 +69,7 @@ _SHOWN: Final = {
 
 def library() -> list[tuple[str, bool, Overload]]:
     """Every function: its name, whether it is called behind a point, and one of its overloads."""
-    known = [name for name, homes in _HOME_OF.items() if "authorization" not in homes]  # whose values only a cluster has
+    known = [name for name, homes in _MODULE_OF.items() if "authorization" not in homes]  # whose values only a cluster has
     for name in known:
         for of_value in (True, False):
             find(name, of_value=of_value)

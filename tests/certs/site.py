@@ -39,10 +39,10 @@ ABOUT = Installation(
     mode=Mode.MANAGED,
     profile=Profile(SERVICE, NAMESPACE),
     timings=Timings(drain=timedelta(minutes=10)),
-    called=Names(NAMESPACE),
+    names=Names(NAMESPACE),
     targets=TARGETS,
 )
-CALLED = ABOUT.called
+CALLED = ABOUT.names
 SLOW = LeaseTimings(duration=60, deadline=50, retry=20)  # fewer renewals, quicker tests
 OTHERS = {"url": "https://elsewhere.example/validate", "caBundle": "b3RoZXJz"}
 

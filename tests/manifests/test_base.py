@@ -84,7 +84,7 @@ def test_the_entries_of_the_go_operator_keep_their_names() -> None:
 def test_the_configuration_is_one_that_processes_start_with(path: Any) -> None:
     pod = {"POD_NAMESPACE": "dynamo-system", "POD_NAME": "p", "POD_SERVICE_ACCOUNT": "dynamo-webhooks-reconciler"}
     found = load_configuration(str(path), pod).configuration
-    assert installation(found).called.namespace == "dynamo-system"
+    assert installation(found).names.namespace == "dynamo-system"
 
 
 def _container(name: str) -> tuple[Node, Node]:

@@ -32,7 +32,7 @@ class CertificateActions:
 
     def __init__(self, cluster: Cluster, about: Installation) -> None:
         profile = about.profile
-        self.about, self.store = about, Store(cluster, about.called)
+        self.about, self.store = about, Store(cluster, about.names)
         self.injector = Injector(cluster, profile, take_over=about.take_over)
         prober = Prober(cluster, profile.service, profile.namespace, profile.server_name)
         self.gatherer = Gatherer(cluster, about, self.store, self.injector, prober, Refusals())
@@ -51,11 +51,11 @@ class CertificateActions:
             raise RefusedError("this machine's clock differs too much from the API server's to sign anything; set it first")
         if phase is Phase.ISSUE:
             raise RefusedError("a rotation is just changing the certificate; wait until it has")
-        write = make_content(WriteServing("current", bundle_of(state, gathered.now), "requested"), state, gathered.now, self.about.called)
+        write = make_content(WriteServing("current", bundle_of(state, gathered.now), "requested"), state, gathered.now, self.about.names)
         if write is None or dry_run:
-            return f"would write a new certificate into the Secret {self.about.called.serving}"
+            return f"would write a new certificate into the Secret {self.about.names.serving}"
         await self.store.write(write)
-        return f"a new certificate is in the Secret {self.about.called.serving}; servers take it into use by themselves"
+        return f"a new certificate is in the Secret {self.about.names.serving}; servers take it into use by themselves"
 
     async def rotate(self, *, compromised: bool, dry_run: bool) -> str:
         """Request a new authority from the provisioner; return the result as a sentence. Raises: RefusedError, ApiError."""
@@ -66,9 +66,9 @@ class CertificateActions:
         notes = {names.REQUESTED: gathered.now.isoformat()} | ({names.REASON: "compromised"} if compromised else {})
         values = ", ".join(f"{key}={value}" for key, value in notes.items())
         if dry_run:
-            return f"would set {values} on the Secret {self.about.called.authority}"
-        await self.store.annotate("Secret", self.about.called.authority, notes)
-        return f"set {values} on the Secret {self.about.called.authority}; the provisioner rotates, and `certs inspect` shows how far it is"
+            return f"would set {values} on the Secret {self.about.names.authority}"
+        await self.store.annotate("Secret", self.about.names.authority, notes)
+        return f"set {values} on the Secret {self.about.names.authority}; the provisioner rotates, and `certs inspect` shows how far it is"
 
     async def inject(self, *, dry_run: bool) -> list[tuple[bool, str]]:
         """Writes the bundle into each object that doesn't show it: whether it succeeded, and a sentence, for each. Raises: ApiError."""

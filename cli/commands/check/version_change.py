@@ -186,7 +186,7 @@ def _is_whole(kind: Kind, part: Fields, converted: Fields, home: Fields) -> bool
     translation = Translation(kind, part, converted["apiVersion"].partition("/")[2], converted)
     shared: dict[Path, list[Path]] = {}
     for leaf in _leaves(part["spec"], ("spec",)):
-        place = translation.of(leaf)
+        place = translation.translate(leaf)
         if place.exact:
             shared.setdefault(place.path, []).append(leaf)
         elif leaf[-1:] != ("name",) or not isinstance(leaf[-2], int):  # the name of a component or container is a key there

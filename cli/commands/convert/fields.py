@@ -27,7 +27,7 @@ def trace_converted(kind: Kind, old: dict[str, Any], new: dict[str, Any]) -> Ori
     def origin(path: Path) -> Path | None:
         # a step of a text is text; to the lenses the name of a service is a key, and no field
         steps = (*path[:2], Key(path[2]), *path[3:]) if path[:2] == _SERVICES and len(path) > len(_SERVICES) else path
-        place = translation.of(steps)
+        place = translation.translate(steps)
         # of a compilation cache the lenses name the first mount, whichever it was
         sure = place.exact and ("compilationCache" not in path or match_items(lookup(new, path), lookup(old, place.path)))
         return place.path if sure else None

@@ -133,7 +133,7 @@ def _author_path(edit: Edit, result: Fields, translation: Translation | None) ->
     """Translate a field to the author's version; None where it isn't one field or holds another value there."""
     if translation is None:
         return edit.path
-    place = translation.of(edit.path)
+    place = translation.translate(edit.path)
     return place.path if place.exact and lookup(result, place.path) == edit.value else None
 
 

@@ -30,7 +30,7 @@ def check_secrets(view: ClusterView) -> Iterator[DoctorFinding]:
     state, where = view.state, view.namespace
     if state is None:
         return
-    what, repair = f"Secret {where}/{view.about.called.serving}", repairs.run_certs("issue", where)
+    what, repair = f"Secret {where}/{view.about.names.serving}", repairs.run_certs("issue", where)
     if state.mode is not Mode.MANAGED:
         repair = ""  # its provider must renew it
     if state.serving is None:
@@ -56,7 +56,7 @@ def _serving(view: ClusterView, serving: Serving, what: str, repair: str) -> Ite
         yield warning("certificate", what, text, repairs.run_certs("rotate", view.namespace))
     trust = view.state.trust if view.state else None
     if trust is not None and not accepted.authorities & trust.usable:
-        where = f"ConfigMap {view.namespace}/{view.about.called.trust}"
+        where = f"ConfigMap {view.namespace}/{view.about.names.trust}"
         if _is_spreading(view):
             yield info("trust", where, "doesn't list the issuer of the certificate as usable yet: every API server must have seen it first")
             return
@@ -74,7 +74,7 @@ def _is_spreading(view: ClusterView) -> bool:
 
 
 def _authority(view: ClusterView, state: CertificateState) -> Iterator[DoctorFinding]:
-    what, repair = f"Secret {view.namespace}/{view.about.called.authority}", repairs.run_certs("rotate", view.namespace)
+    what, repair = f"Secret {view.namespace}/{view.about.names.authority}", repairs.run_certs("rotate", view.namespace)
     secret = state.authority
     if secret is None or secret.current is None:
         again = repairs.restart(view.namespace, "provisioner")
@@ -130,7 +130,7 @@ def check_rotation(view: ClusterView) -> Iterator[DoctorFinding]:
     """Report the state of a rotation, by the facts and by what the provisioner wrote."""
     if view.state is None:
         return
-    where, called = view.namespace, view.about.called
+    where, called = view.namespace, view.about.names
     # where others make the certificates, there is no CA Secret, and the provisioner writes its conditions to the ConfigMap
     what = f"Secret {where}/{called.authority}" if view.state.mode is Mode.MANAGED else f"ConfigMap {where}/{called.trust}"
     for each in list_reports(view.state, view.now):
@@ -190,7 +190,7 @@ def _endpoint(view: ClusterView, endpoint: Endpoint, command: str) -> Iterator[D
 
 def check_provisioner(view: ClusterView) -> Iterator[DoctorFinding]:
     """A provisioner must hold the Lease and renew it."""
-    where, name = view.namespace, view.about.called.lease
+    where, name = view.namespace, view.about.names.lease
     what, again = f"Lease {where}/{name}", repairs.restart(where, "provisioner")
     if view.lease is None:
         if "lease" not in view.forbidden:

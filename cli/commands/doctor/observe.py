@@ -94,7 +94,7 @@ async def observe_installation(cluster: Cluster, about: Installation) -> Cluster
         crds={kind.plural: crd for kind, crd in zip(KINDS, crds, strict=True)},
         configurations={kind: await see(name, cluster.get(RESOURCES[kind], name)) for kind, name in names.items()},
         service=await see("service", cluster.get(SERVICES, profile.service, profile.namespace)),
-        lease=await see("lease", cluster.get(LEASES, about.called.lease, profile.namespace)),
+        lease=await see("lease", cluster.get(LEASES, about.names.lease, profile.namespace)),
         claims=tuple(sorted(each["metadata"]["namespace"] for each in claims.items)) if claims else (),
         forbidden=forbidden,
         policy=await see(POLICIES.kind, cluster.get(POLICIES, guard)),

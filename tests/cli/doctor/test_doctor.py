@@ -336,7 +336,7 @@ async def test_certs_without_a_file_reads_the_configuration_in_the_cluster(given
     (tmp_path / "config.yaml").write_text(CONFIG)
     options = Options("inspect", namespace="there", config=str(tmp_path / "config.yaml") if given else None)
     place = await certs.choose_installation(options, cluster)
-    assert place.called.serving == "own"
+    assert place.names.serving == "own"
     assert (place.mode, place.trust_file) == ((Mode.MANAGED, "") if given else (Mode.PROVIDED, ""))
 
 
@@ -366,7 +366,7 @@ async def test_a_configuration_in_the_cluster_that_is_wrong_is_a_finding_itself(
     await cluster.create(CONFIG_MAPS, _config(CONFIG + "xyzzy: 1\n"))
     findings = await examine(cluster, "there", None, removing=False)
     assert "config.yaml:7: xyzzy: unknown key" in findings[0].text
-    assert (await names.find_installation(cluster, "there"))[0].called == Names("there")
+    assert (await names.find_installation(cluster, "there"))[0].names == Names("there")
 
 
 def _failing(message: str, kind: type[UnavailableError | ForbiddenError] = UnavailableError) -> MemoryCluster:

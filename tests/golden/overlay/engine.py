@@ -32,7 +32,7 @@ _AS_WRITTEN: Final = "dynamo_webhooks.policies.v1alpha1."  # rules of what only 
 _READ_V1ALPHA1: Final = {DGD: DGD_V1ALPHA1, DCD: DCD_V1ALPHA1}
 
 _judge, _compute_defaults = judging.judge, judging.compute_defaults
-_list_declared, _says_nothing = catalogue.list_declared, sameness._says_nothing
+_list_declared, _says_nothing = catalogue.list_declared, sameness._is_empty
 
 
 def list_rules_of_1_2() -> tuple[Rule, ...]:
@@ -89,7 +89,7 @@ _REPLACED: Final[tuple[tuple[object, str, object], ...]] = (
     (judging, "compute_defaults", compute_defaults),
     (failover, "is_intrapod", _is_intrapod),
     (graph_annotations, "is_intrapod", _is_intrapod),
-    (sameness, "_says_nothing", _as_written),
+    (sameness, "_is_empty", _as_written),
     (sameness, "_free", json.dumps),
 )
 

@@ -97,13 +97,13 @@ class Roles(Group):
     def backward(self, right: Fields, left: Fields, remainder: Fields, save: Fields, context: Context) -> None:
         """Restore a pair that matches the live type; a sub-role saved alone belongs to the live component type."""
         live = right.get("type")
-        if live is not None and not _known(live, context.line):
+        if live is not None and not _has_type(live, context.line):
             save["type"] = live  # the schema refuses it; rules read it in v1alpha1
         roles = _roles_of(live)
         remembered = {name: remainder[name] for name in self.left if remainder.get(name) is not None} if remainder else None
         if remembered:
             whole = remembered if "componentType" in remembered else {**roles, **remembered}
-            if _type_of(whole, context.line) == live or (live is None and _left_out(remembered)):
+            if _type_of(whole, context.line) == live or (live is None and _is_omitted(remembered)):
                 roles = whole
             elif context.line >= Line.V1_3 and _type_of(beside := {**roles, **remembered, **roles}, context.line) == live:
                 roles = beside  # a sub-role stays beside another type, as the Go operator has it
@@ -117,15 +117,15 @@ class Roles(Group):
 def _type_of(left: Fields, line: Line) -> Any:
     kind, sub = left.get("componentType"), left.get("subComponentType")
     role = sub if kind == "worker" and sub in _PHASES else kind
-    return role if _known(role, line) else None
+    return role if _has_type(role, line) else None
 
 
-def _left_out(pair: Fields) -> bool:
+def _is_omitted(pair: Fields) -> bool:
     """Whether line 1.2 leaves the type out in v1beta1; line 1.3, which writes it, saves no such pair."""
-    return tuple(pair) == ("componentType",) and not _known(pair["componentType"], Line.V1_2)
+    return tuple(pair) == ("componentType",) and not _has_type(pair["componentType"], Line.V1_2)
 
 
-def _known(role: Any, line: Line) -> bool:
+def _has_type(role: Any, line: Line) -> bool:
     """Whether v1beta1 has the type: any string since line 1.3, as the Go operator copies it, and the values of the schema on line 1.2."""
     return type(role) is str and (role in _TYPES or (line >= Line.V1_3 and bool(role)))
 

@@ -9,7 +9,7 @@ from ..api.line import OLDEST, Line
 from .kind import LEFT, RIGHT, Kind
 from .lens.protocol import Fields, Row
 
-_PLACES: Final = {
+_DECLARATIONS: Final = {
     "DynamoGraphDeployment": ("dynamo_webhooks.conversion.graph", "GRAPH"),
     "DynamoComponentDeployment": ("dynamo_webhooks.conversion.component_deployment", "COMPONENT_DEPLOYMENT"),
     "DynamoGraphDeploymentScalingAdapter": ("dynamo_webhooks.conversion.graph", "SCALING"),
@@ -20,7 +20,7 @@ _PLACES: Final = {
 @cache
 def kind_of(name: str, line: Line) -> Kind:
     """The declaration of a kind for the definitions of a line. Raises KeyError for one with a single version, or an unknown one."""
-    module, declaration = _PLACES[name]
+    module, declaration = _DECLARATIONS[name]
     kind: Kind = getattr(import_module(module), declaration)
     if kind.line is line:
         return kind
@@ -40,13 +40,13 @@ class _Table(Mapping[str, "Kind"]):
         return kind_of(name, OLDEST)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_PLACES)
+        return iter(_DECLARATIONS)
 
     def __len__(self) -> int:
-        return len(_PLACES)
+        return len(_DECLARATIONS)
 
     def __contains__(self, name: object) -> bool:
-        return name in _PLACES
+        return name in _DECLARATIONS
 
 
 KINDS: Final[Mapping[str, Kind]] = _Table()

@@ -42,7 +42,7 @@ def _project_targets(members: Fields, remainder: Fields, out: Fields) -> None:
     remaining = dict(targets)
     for name, section in TARGETS.items():
         value = targets.get(name)
-        if value is not None and (speaks(name, value) or are_identical(value, object_of(remainder.get(section)).get(name))):
+        if value is not None and (has_target(name, value) or are_identical(value, object_of(remainder.get(section)).get(name))):
             # tokens are integers on the right; typed readers refuse 100.0
             out.setdefault(section, {})[name] = int(value) if section == "workload" else value
             del remaining[name]
@@ -74,7 +74,7 @@ def _shrink(holder: Fields, name: str, before: Fields, after: Fields) -> None:
         del holder[name]
 
 
-def speaks(name: str, value: Any) -> bool:
+def has_target(name: str, value: Any) -> bool:
     """Whether a leaf of the blob's `sla` has an equivalent on the right; fractions and overflows of token counts don't."""
     if name == "optimizationType":
         return type(value) is str and value in _DIRECTIONS
@@ -93,7 +93,7 @@ def collect(sections: Fields, remainder: Any, save: Fields) -> Any:
     targets = {name: value for name, section in TARGETS.items() if _writes(name, value := object_of(sections.get(section)).get(name))}
     if targets:
         blob = {**object_of(blob), "sla": {**object_of(object_of(blob).get("sla")), **targets}}
-        if "optimizationType" in targets and not speaks("optimizationType", targets["optimizationType"]):
+        if "optimizationType" in targets and not has_target("optimizationType", targets["optimizationType"]):
             save.setdefault("sla", {})["optimizationType"] = targets["optimizationType"]
     section = object_of(sections.get("modelCache"))
     cache = {name: value for name, other in CACHE.items() if (value := section.get(other)) and type(value) is str}
@@ -110,7 +110,7 @@ def _writes(name: str, value: Any) -> bool:
     """Whether a member of a section is written to the blob: if it round-trips, and any direction, as in the Go operator."""
     if name == "optimizationType":
         return bool(value) and type(value) is str
-    return value is not None and speaks(name, value) and (TARGETS[name] == "sla" or type(value) is int)
+    return value is not None and has_target(name, value) and (TARGETS[name] == "sla" or type(value) is int)
 
 
 def to_job(config: Fields, remainder: Any, line: Line) -> Fields | None:

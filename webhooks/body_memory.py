@@ -17,7 +17,7 @@ from .limits import Limits
 # What a conversion needs for its text and its answer: objects become up to 1.6 times as long, since what the other version has no field for
 # goes along.
 ANSWER_FACTOR: Final = 3
-_LOOKS: Final = 4  # at the slow ones, in the time after which a client counts as slow
+_POLLS: Final = 4  # at the slow ones, in the time after which a client counts as slow
 
 
 class Reservation:
@@ -132,7 +132,7 @@ class BodyMemory:
 
     def _watch_slow(self) -> None:
         if self._watch is None:
-            self._watch = asyncio.get_running_loop().call_later(self._limits.slow_seconds / _LOOKS, self._end_slow)
+            self._watch = asyncio.get_running_loop().call_later(self._limits.slow_seconds / _POLLS, self._end_slow)
 
     def _end_slow(self) -> None:
         """Ends the transfers of slow clients, as long as others wait."""

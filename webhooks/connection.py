@@ -49,7 +49,7 @@ _UNREAD_BODY: Final = "rest"  # of a body that was answered before it came
 MAX_UNSENT_BYTES: Final = 64 * 1024  # of a connection: who writes waits when there are more
 PIECE_BYTES: Final = 256 * 1024  # of an answer; the time for writing is for each
 # of the system's queue: a turn of the loop after it was empty, all that waited here is in it, and was received if it is empty again
-_LOOKS: Final = 2
+_DRAIN_POLLS: Final = 2
 _MAX_HEADS: Final = 16  # of one read that are answered before other connections have their turn
 _POLL_SECONDS: Final = 0.01
 
@@ -482,7 +482,7 @@ class Connection:
     async def _handed_over(self) -> None:
         """Waits until the system has all that was written: of a TLS connection that is closed the rest has `goodbye_seconds`."""
         empty = 0
-        while empty < _LOOKS and self.transport is not None:
+        while empty < _DRAIN_POLLS and self.transport is not None:
             empty = 0 if _unsent(self.transport) else empty + 1
             await asyncio.sleep(_POLL_SECONDS)
 
@@ -529,9 +529,9 @@ class Connection:
             self._arm(due)
 
     def _arm(self, due: float) -> None:
-        self._timer, self._armed = self._loop.call_at(due, self._look_at_clock), due
+        self._timer, self._armed = self._loop.call_at(due, self._check_deadline), due
 
-    def _look_at_clock(self) -> None:
+    def _check_deadline(self) -> None:
         self._timer, self._armed = None, math.inf
         if self._loop.time() < self._due:
             if self._due < math.inf:

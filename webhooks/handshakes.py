@@ -103,14 +103,14 @@ class TlsQueue:
         if size is None:
             self._end(greeting)
         elif size:
-            greeting.late = self._loop.call_later(_POLL_SECONDS, self._look_again, greeting, greeting.late)
+            greeting.late = self._loop.call_later(_POLL_SECONDS, self._recheck, greeting, greeting.late)
         else:
             if not self._queue:
                 self._progress = self._loop.time()
             self._queue.put(greeting.client, 0, greeting)
             self._loop.call_soon(self._begin)
 
-    def _look_again(self, greeting: _Greeting, late: asyncio.TimerHandle | None) -> None:
+    def _recheck(self, greeting: _Greeting, late: asyncio.TimerHandle | None) -> None:
         greeting.late = late
         self._loop.add_reader(greeting.sock, self._arrived, greeting)
 

@@ -76,7 +76,7 @@ class Webhooks:
             _LOG.error("not ready: %s", self._failed)
         if later := describe_later_release(str(self.settings.facts.operatorVersion), self.settings.line, ()):
             _LOG.warning("%s; `dynamo-webhooks facts --cluster` lists fields that are unknown", later)
-        await self._look()
+        await self._refresh_certificate()
         self._watch = self._loop.create_task(self._follow())
 
     def use(self, settings: Settings) -> None:
@@ -117,11 +117,11 @@ class Webhooks:
         while True:
             await self.certificate.pause(self._limits.poll_seconds)
             try:
-                await self._look()
+                await self._refresh_certificate()
             except Exception:  # noqa: BLE001 - a file system's mood must not end the watch
                 _LOG.exception("the certificate could not be read")
 
-    async def _look(self) -> None:
+    async def _refresh_certificate(self) -> None:
         self.certificate.refresh()
         if self.certificate.context.loaded and not self._listeners:
             for sock in self._sockets:

@@ -135,7 +135,7 @@ def _columns(kind: str, version: str, line: Line) -> list[Column]:
 
 _CHILDREN: Final = ("properties", "items", "additionalProperties")
 # the longest parts of a pod template, of which a brief one has the keys of lists alone; webhooks and `check` know them whole
-_LONGEST: Final = frozenset({"affinity", "ephemeralContainers", "lifecycle", "livenessProbe", "readinessProbe", "startupProbe", "volumes"})
+_LONG: Final = frozenset({"affinity", "ephemeralContainers", "lifecycle", "livenessProbe", "readinessProbe", "startupProbe", "volumes"})
 
 
 @cache
@@ -165,7 +165,7 @@ def is_open(path: Path, schema: Node) -> bool:
         below = child_node(node, step)
         if below is None:
             return brief and PRESERVE in node
-        node = _outline(below) if brief and step in _LONGEST else below
+        node = _outline(below) if brief and step in _LONG else below
     return False
 
 
@@ -178,7 +178,7 @@ def inline(node: Node, *, brief: bool = False) -> Node:
         out["description"] = node["description"]
     if meant.get("properties"):  # an empty one is not stored, and would make every apply a change
         out["properties"] = {
-            name: _outline(resolve(member)) if brief and name in _LONGEST else inline(member, brief=brief)
+            name: _outline(resolve(member)) if brief and name in _LONG else inline(member, brief=brief)
             for name, member in meant["properties"].items()
         }
     for key in ("items", "additionalProperties"):

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from .paths import Path
 
-LEVELS: Final = 200  # that are decoded of a text which is too deep; typed fields have about 20, and the encoder writes 254
+MAX_DECODED_LEVELS: Final = 200  # of a text which is too deep; typed fields have about 20, and the encoder writes 254
 # of a new object; those that were stored before may be as deep as they are. What decodes 1,024 levels reads such an object in a list, too
 MAX_OBJECT_LEVELS: Final = 1_022
 _TOKENS: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]', re.DOTALL)
@@ -53,7 +53,7 @@ def load_deep(text: bytes | bytearray | memoryview | str) -> tuple[Any, bool]:
 
 
 def _load_deep(text: bytes) -> Any:
-    """Cut the text at each multiple of `LEVELS`, and decode all pieces, so that nothing is unread; only the first is returned."""
+    """Cut the text at each multiple of `MAX_DECODED_LEVELS`, and decode all pieces, so that all is read; only the first is returned."""
     from hashlib import blake2b  # few texts are deep, and commands start faster without it
 
     import orjson
@@ -65,7 +65,7 @@ def _load_deep(text: bytes) -> Any:
     for token in _TOKENS.finditer(text):
         sign = token[0]
         if sign in b"{[":
-            if depth and depth % LEVELS == 0:
+            if depth and depth % MAX_DECODED_LEVELS == 0:
                 pieces.append(text[kept : token.start()])
                 outer.append((pieces, token.start()))
                 pieces, kept = [], token.start()
@@ -73,7 +73,7 @@ def _load_deep(text: bytes) -> Any:
             deepest = max(deepest, depth)
         elif sign in b"}]":
             depth -= 1
-            if depth and depth % LEVELS == 0 and outer:
+            if depth and depth % MAX_DECODED_LEVELS == 0 and outer:
                 orjson.loads(b"".join((*pieces, text[kept : token.end()])))
                 pieces, start = outer.pop()
                 kept = token.end()
@@ -81,7 +81,7 @@ def _load_deep(text: bytes) -> Any:
                     pieces.append(b"0")
                 else:
                     pieces.append(f'"{mark}{len(deep)}"'.encode())
-                    deep.append(Deep(text[start:kept], deepest - LEVELS))
+                    deep.append(Deep(text[start:kept], deepest - MAX_DECODED_LEVELS))
                     deepest = 0
     if outer:
         raise orjson.JSONDecodeError("unexpected end of data", text.decode(errors="replace"), len(text))

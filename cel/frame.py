@@ -8,7 +8,7 @@ from .errors import OverBudgetError
 Run = Callable[["Frame"], Any]
 
 SIZED: Final[set[type]] = {str, bytes, list, dict}  # what is read through by whoever is given it; the library adds its own
-_SHORT: Final = 100  # characters and bytes, which are compared as soon as none
+_MAX_FREE_CHARACTERS: Final = 100  # and bytes, whose comparison costs nothing
 
 
 class Frame:
@@ -39,5 +39,5 @@ class Frame:
     def spend_compared(self, *texts: Any) -> None:
         """Takes what it costs to compare texts that nobody has read through yet."""
         for text in texts:
-            if (type(text) is str or type(text) is bytes) and len(text) > _SHORT:
+            if (type(text) is str or type(text) is bytes) and len(text) > _MAX_FREE_CHARACTERS:
                 self.spend(len(text) // 10)

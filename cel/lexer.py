@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from .errors import ParseError
-from .values import LARGEST_UINT, MAX_INT64, Uint
+from .values import MAX_INT64, MAX_UINT, Uint
 
 MAX_EXPRESSION_CHARACTERS: Final = 100_000  # as for an API server
 
@@ -81,8 +81,8 @@ def _number(text: str, word: str, at: int, kind: str) -> float:
     digits = word.rstrip("uU")
     base = 16 if digits.startswith("0x") else 10
     bare = digits.removeprefix("0x").lstrip("0") or "0"
-    value = int(bare, base) if len(bare) <= 20 else LARGEST_UINT + 1
-    if value > (LARGEST_UINT if unsigned else MAX_INT64 + 1):  # one more: a minus may stand before it
+    value = int(bare, base) if len(bare) <= 20 else MAX_UINT + 1
+    if value > (MAX_UINT if unsigned else MAX_INT64 + 1):  # one more: a minus may stand before it
         raise wrong_at(text, at, f"invalid {'uint' if unsigned else 'int'} literal")
     return Uint(value) if unsigned else value
 

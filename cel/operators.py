@@ -9,8 +9,8 @@ from .equality import contains, equal, equate
 from .errors import EvaluationError, no_overload
 from .frame import Frame
 from .values import (
-    LARGEST_UINT,
     MAX_INT64,
+    MAX_UINT,
     MIN_INT64,
     NUMBERS,
     ORDERED,
@@ -25,7 +25,7 @@ Binary = Callable[[Any, Any], Any]
 
 # of years 1 to 9999
 _FIRST: Final = -62_135_596_800 * 10**9
-_LAST: Final = 253_402_300_800 * 10**9 - 1
+_MAX_TIMESTAMP_NANOS: Final = 253_402_300_800 * 10**9 - 1
 
 
 def as_int(value: int) -> int:
@@ -37,14 +37,14 @@ def as_int(value: int) -> int:
 
 def as_uint(value: int) -> Uint:
     """Returns a number without a sign."""
-    if 0 <= value <= LARGEST_UINT:
+    if 0 <= value <= MAX_UINT:
         return Uint(value)
     raise EvaluationError("unsigned integer overflow")
 
 
 def as_timestamp(nanos: int, ahead: int = 0) -> Timestamp:
     """Returns a moment of the years 1 to 9999."""
-    if _FIRST <= nanos <= _LAST:
+    if _FIRST <= nanos <= _MAX_TIMESTAMP_NANOS:
         return Timestamp(nanos, ahead)
     raise EvaluationError("timestamp overflow")
 

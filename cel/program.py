@@ -58,7 +58,7 @@ def _field(tree: Tree, root: str) -> str | None:
     return tree.name if plain else None
 
 
-DEFAULT: Final = 1_000_000  # what one evaluation may cost, as for an API server
+DEFAULT_BUDGET: Final = 1_000_000  # what one evaluation may cost, as for an API server
 
 
 def compile_text(text: str, names: Collection[str]) -> Program:
@@ -81,7 +81,7 @@ class Program:
             raise ParseError("the expression must not be nested as deeply") from None
         self.names: frozenset[str] = frozenset(self._compiler.used)
 
-    def evaluate(self, bindings: Mapping[str, object], budget: int = DEFAULT) -> object:
+    def evaluate(self, bindings: Mapping[str, object], budget: int = DEFAULT_BUDGET) -> object:
         """Returns the value for what the names stand for: JSON's data, or a Lazy that makes it. Raises EvaluationError."""
         compiler = self._compiler
         try:
@@ -99,7 +99,7 @@ class Program:
         """Returns fields of the object that `root` names: without any of them, or with another text in it if there is one, it is true."""
         return true_without(self._tree, root)
 
-    def evaluate_traced(self, bindings: Mapping[str, object], budget: int = DEFAULT) -> tuple[object, tuple[str | int, ...] | None]:
+    def evaluate_traced(self, bindings: Mapping[str, object], budget: int = DEFAULT_BUDGET) -> tuple[object, tuple[str | int, ...] | None]:
         """Returns the value and the path to the field that was read last, beginning with a name.
 
         No path, if none was read that stands in what was given. An EvaluationError has the path, too.

@@ -11,7 +11,7 @@ from .errors import EvaluationError, no_overload
 
 MIN_INT64: Final = -(2**63)
 MAX_INT64: Final = 2**63 - 1
-LARGEST_UINT: Final = 2**64 - 1
+MAX_UINT: Final = 2**64 - 1
 
 
 class Uint(int):

@@ -24,7 +24,7 @@ from .state import (
 )
 
 REFERENCE_LOOKAHEAD: Final = 90 * DAY  # what the Go operator looks ahead, for both kinds of certificate
-MARGIN: Final = 30 * DAY
+RENEWAL_MARGIN: Final = 30 * DAY
 RESTING: Final = frozenset({Phase.BOOTSTRAP, Phase.STABLE, None})
 AFTER_ISSUE: Final = (Phase.ROLL, Phase.DRAIN, Phase.DROP)
 
@@ -105,7 +105,7 @@ def rotation_reason(state: CertificateState, now: datetime) -> str:
 
 def rotation_time(state: CertificateState, authority: Certificate) -> datetime:
     """The rotation time of an authority, when its life no longer covers a leaf, the drain and a margin (at most a third of its life)."""
-    ahead = max(state.timings.leaf_life + state.timings.drain + MARGIN, REFERENCE_LOOKAHEAD)
+    ahead = max(state.timings.leaf_life + state.timings.drain + RENEWAL_MARGIN, REFERENCE_LOOKAHEAD)
     return authority.not_after - min(ahead, authority.life / 3)
 
 

@@ -18,7 +18,7 @@ MAX_ANNOTATION_BYTES: Final = 256 * 1024  # of an object, names included: Kubern
 PACKED: Final = "packed"  # the member of an envelope that holds the compressed envelope
 TOO_LONG: Final = PREFIX + "dynamo-webhooks-remainder"
 _VALUE: Final = "too-long"
-_TIMES: Final = 16  # maximum ratio of what a compressed text costs to its length: a short text must not cost as much as a long one
+_MAX_COST_RATIO: Final = 16  # of what a compressed text costs to its length: a short text must not cost as much as a long one
 _VALUE_BYTES: Final = 16  # that a value counts beside its own: `{}` takes longer to read and convert than a letter
 
 
@@ -57,7 +57,7 @@ def compress(text: str) -> str:
     """An envelope that holds another one, compressed, padded to the length that `decompress` wants for its cost."""
     encoded = text.encode("utf-8", "surrogatepass")
     content = base64.b64encode(zlib.compress(encoded, 6)).decode()
-    return f'{{"{PACKED}":"{content}","spec":{{}},"version":1}}'.ljust(_cost(encoded) // _TIMES + 1)
+    return f'{{"{PACKED}":"{content}","spec":{{}},"version":1}}'.ljust(_cost(encoded) // _MAX_COST_RATIO + 1)
 
 
 def decompress(content: Any, length: int) -> str | None:
@@ -66,8 +66,8 @@ def decompress(content: Any, length: int) -> str | None:
         return None
     try:
         reader = zlib.decompressobj()
-        decompressed = reader.decompress(base64.b64decode(content, validate=True), _TIMES * length)
-        if not reader.eof or reader.unused_data or _cost(decompressed) > _TIMES * length:
+        decompressed = reader.decompress(base64.b64decode(content, validate=True), _MAX_COST_RATIO * length)
+        if not reader.eof or reader.unused_data or _cost(decompressed) > _MAX_COST_RATIO * length:
             return None
         return decompressed.decode("utf-8", "surrogatepass")
     except (ValueError, zlib.error):

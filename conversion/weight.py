@@ -19,7 +19,7 @@ WARNING_BYTES: Final = MAX_ANNOTATION_BYTES // 2  # bytes of all annotations
 LIGHT_BYTES: Final = WARNING_BYTES // 2  # bytes of an object below which no remainder can be that long
 OTHER_VERSION: Final = {LEFT: RIGHT, RIGHT: LEFT}
 _GRAPH: Final = "DynamoGraphDeployment"
-_MAX_STEPS: Final = 8  # steps of a path: each one costs as much as the object's length
+_MAX_STEPS: Final = 8  # of a path: each one costs as much as the object's length
 
 
 class Weight(NamedTuple):

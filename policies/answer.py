@@ -11,7 +11,7 @@ from ..api.wording import escape_unprintable, rule_address, shorten
 from .finding import Finding
 from .rule import Level
 
-MAX_WARNING_CHARACTERS: Final = 120  # the API machinery asks for warnings of at most 120 characters each
+MAX_WARNING_CHARACTERS: Final = 120  # as the API machinery asks for
 MAX_MESSAGE_CHARACTERS: Final = 2_000  # of one finding: names come from the author and may be absurd
 _MAX_PATH_CHARACTERS: Final = 700  # of that for the path, so that an absurd name in it leaves room for the sentence and the rule's name
 _MAX_FIELD_CHARACTERS: Final = 1_000  # of a cause

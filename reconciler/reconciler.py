@@ -13,7 +13,7 @@ from ..kube.events import Recorder
 from ..kube.lease import Election, Timings
 from ..kube.protocol import Cluster
 from .common.keys import Key, key_of
-from .common.problems import RETRY_SLOW
+from .common.problems import SLOW_RETRY_SECONDS
 from .common.resources import GRAPH, MANAGER
 from .controllers import CONTROLLERS
 from .engine.cache import Cache
@@ -177,7 +177,7 @@ class Reconciler:
                 self.queue.add(mine, cause=cause_of(change.obj, known=False))
             return
         if is_overwritten(change, self.controllers):
-            self.queue.add(mine, RETRY_SLOW, Cause.RESYNC)  # not at once: they may answer each of our writes
+            self.queue.add(mine, SLOW_RETRY_SECONDS, Cause.RESYNC)  # not at once: they may answer each of our writes
         for key in route_change(change, self.cache, self.controllers):
             if key == mine:
                 self.queue.add(key, cause=cause_of(change.obj, known=change.old is not None))

@@ -13,8 +13,8 @@ from .limits import Bound, Limits
 from .service import Service
 
 # Connections beyond the bound, for clients with few, while others are accepted and not open yet: these can't go
-_SPARE: Final = 32
-_FEW: Final = 4  # a kubelet asks for liveness and readiness at once, and its last connections may not have ended
+_SPARE_CONNECTIONS: Final = 32
+_MAX_SPARE_OF_CLIENT: Final = 4  # a kubelet asks for liveness and readiness at once, and its last connections may not have ended
 
 
 class Connections:
@@ -95,7 +95,7 @@ class Connections:
         await asyncio.sleep(0)
 
     def _has_spare(self, client: str) -> bool:
-        return self._of[client] < _FEW and len(self.open) < self._all < self._limits.connections + _SPARE
+        return self._of[client] < _MAX_SPARE_OF_CLIENT and len(self.open) < self._all < self._limits.connections + _SPARE_CONNECTIONS
 
     def _make_room(self, client: str) -> bool:
         """Closes a connection of the client that has most, unless this one would have as many; first those without a request.

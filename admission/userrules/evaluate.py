@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from ...api.kinds import BY_NAME, GROUP, api_version
 from ...api.line import Line
 from ...api.paths import MISSING, Path, format_path, lookup
-from ...cel import DEFAULT, EvaluationError, Lazy
+from ...cel import DEFAULT_BUDGET, EvaluationError, Lazy
 from ...conversion.kinds import KINDS, kind_of
 from ...conversion.lens.protocol import ConversionError
 from ...conversion.objects import convert_object, target
@@ -75,7 +75,7 @@ class PolicyEnv(NamedTuple):
     params: Callable[[ParamRef], list[Fields]]  # none if they don't exist
     values: Mapping[str, Callable[[Write], object]] = {}  # what a Check reads besides: pods, documents, facts, line
     unknown_facts: frozenset[str] = frozenset()  # facts that are not known
-    budget: int = DEFAULT  # what one expression may cost
+    budget: int = DEFAULT_BUDGET  # what one expression may cost
 
 
 def find_params(objects: Iterable[Fields], ref: ParamRef) -> list[Fields]:
@@ -100,7 +100,7 @@ def find_namespace(objects: Iterable[Fields], name: str) -> Fields:
 def share_budget(policies: Iterable[Policy]) -> int:
     """What one expression may cost, so that all together end in seconds; as much as for an API server where there are few."""
     expressions = sum(len(policy.bindings) * sum(1 for _ in _list_expressions(policy)) for policy in policies)
-    return max(_MIN_EXPRESSION_COST, min(DEFAULT, _MAX_OBJECT_COST // max(1, expressions)))
+    return max(_MIN_EXPRESSION_COST, min(DEFAULT_BUDGET, _MAX_OBJECT_COST // max(1, expressions)))
 
 
 def known_facts(facts: Facts) -> dict[str, Any]:

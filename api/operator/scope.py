@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from ..line import DEFAULT_LINE
 from .section import Label, Labels, Name, Switch, Text, key, section, span_of
 
-_RENEWALS: Final = 3  # within the duration of a Lease
+_MIN_RENEWALS: Final = 3  # within the duration of a Lease
 
 
 @section
@@ -71,7 +71,7 @@ class Namespace:
     def claims(self) -> ScopeSettings:
         """The restriction and the Leases together."""
         lease = self.scope
-        renew = min(lease.lease_renew_interval, lease.lease_duration / _RENEWALS)
+        renew = min(lease.lease_renew_interval, lease.lease_duration / _MIN_RENEWALS)
         return ScopeSettings(self.restricted, lease.lease_duration, renew, lease.grace, lease.max_skew, tuple(lease.claimable))
 
     @property

@@ -98,7 +98,7 @@ _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAME_PART: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _KIND: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-_PREFIX: Final = 58  # so much of a generateName is kept: 63 less the five characters that are added
+_MAX_PREFIX_CHARACTERS: Final = 58  # of a generateName: 63 less the five characters that are added
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 
 
@@ -151,7 +151,7 @@ def _check(path: Path, metadata: dict[str, Any], *, subdomain: bool) -> Iterator
         masked = generated[:-2] + "a" if len(generated) > 1 and generated.endswith("-") else generated
         yield from _name_errors((*path, "generateName"), masked, subdomain=subdomain)
         if not name:  # the server adds five characters of its own, and names the field that then is wrong
-            for error in _name_errors((*path, "generateName"), generated[:_PREFIX] + "aaaaa", subdomain=subdomain):
+            for error in _name_errors((*path, "generateName"), generated[:_MAX_PREFIX_CHARACTERS] + "aaaaa", subdomain=subdomain):
                 yield error._replace(field=format_path((*path, "name")))
     if isinstance(name, str) and name:
         yield from _name_errors((*path, "name"), name, subdomain=subdomain)

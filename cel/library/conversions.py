@@ -8,7 +8,7 @@ from typing import Final
 from ..errors import EvaluationError
 from ..operators import as_int, as_uint
 from ..overloads import ANY, function, method
-from ..values import LARGEST_UINT, MAX_INT64, MIN_INT64, Uint, type_of
+from ..values import MAX_INT64, MAX_UINT, MIN_INT64, Uint, type_of
 
 _TRUE: Final = ("1", "t", "T", "true", "TRUE", "True")
 _FALSE: Final = ("0", "f", "F", "false", "FALSE", "False")
@@ -43,7 +43,7 @@ def _int_of_double(value: float) -> int:
 
 @function("uint", float)
 def _uint_of_double(value: float) -> Uint:
-    if not math.isfinite(value) or not 0 <= value < LARGEST_UINT:
+    if not math.isfinite(value) or not 0 <= value < MAX_UINT:
         raise EvaluationError("unsigned integer overflow")
     return Uint(int(value))
 
@@ -53,7 +53,7 @@ def _whole(text: str, wanted: str, *, sign: str) -> int:
     whole = digits.lstrip("0") or "0"
     if digits.isascii() and digits.isdigit() and len(whole) <= 20:
         number = -int(whole) if text[0] == "-" else int(whole)
-        if (MIN_INT64 <= number <= MAX_INT64) if sign else number <= LARGEST_UINT:
+        if (MIN_INT64 <= number <= MAX_INT64) if sign else number <= MAX_UINT:
             return number
     raise EvaluationError(f"type conversion error from 'string' to '{wanted}'")
 

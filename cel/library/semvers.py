@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from ..errors import EvaluationError
 from ..frame import SIZED
 from ..overloads import comparable, function, method
-from ..values import LARGEST_UINT, MIN_INT64
+from ..values import MAX_UINT, MIN_INT64
 
 _NUMBER: Final = r"(0|[1-9]\d{0,19})"
 _TEXT: Final = re.compile(
@@ -42,7 +42,7 @@ def _parse(text: str, normalise: bool) -> Semver | None:
     numbers = int(match[1]), int(match[2]), int(match[3])
     if any(part.isdigit() and part[0] == "0" and part != "0" for part in parts):
         return None
-    if any(number > LARGEST_UINT for number in (*numbers, *(int(part) for part in parts if part.isdigit()))):
+    if any(number > MAX_UINT for number in (*numbers, *(int(part) for part in parts if part.isdigit()))):
         return None
     before = tuple((not part.isdigit(), int(part) if part.isdigit() else 0, "" if part.isdigit() else part) for part in parts)
     return Semver(numbers, not parts, before)
@@ -74,7 +74,7 @@ def _is_semver(text: str, normalise: bool = False) -> bool:
 
 def _part(name: str, place: int) -> None:
     """One of the numbers, as 64 bits with a sign."""
-    method(name, Semver)(lambda value: (value.numbers[place] - MIN_INT64) % (LARGEST_UINT + 1) + MIN_INT64)
+    method(name, Semver)(lambda value: (value.numbers[place] - MIN_INT64) % (MAX_UINT + 1) + MIN_INT64)
 
 
 _part("major", 0)

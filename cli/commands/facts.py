@@ -20,7 +20,7 @@ HEAD: Final = """\
 """
 _ACCOUNT: Final = "system:serviceaccount:"
 _TOPOLOGIES: Final = "clusterTopologies"  # the fact whose null has another meaning, so that it is left out when it isn't known
-_WIDTH: Final = 300  # characters of a reason; an API server's sentence may be long
+_MAX_REASON_CHARACTERS: Final = 300  # an API server's sentence may be long
 
 
 def format_facts(gathered: GatheredFacts) -> str:
@@ -31,7 +31,7 @@ def format_facts(gathered: GatheredFacts) -> str:
 def _entry(name: str, gathered: GatheredFacts) -> str:
     if name not in gathered.values:
         reason = " ".join(gathered.reasons[name].split())
-        comment = f"# {name} is not known: {reason[:_WIDTH]}\n"
+        comment = f"# {name} is not known: {reason[:_MAX_REASON_CHARACTERS]}\n"
         return comment if name == _TOPOLOGIES else f"{comment}{name}: null\n"
     value = gathered.values[name]
     if name == _TOPOLOGIES and value is None:

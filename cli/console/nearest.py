@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from typing import Final
 
-LIKELY: Final = 0.72  # how similar a word must be to be offered; at 0.6, difflib's own measure, --frobnicate became --rate
-SURE: Final = 0.8  # how similar a word must be to be taken for another without asking
+MIN_OFFERED_RATIO: Final = 0.72  # how similar a word must be to be offered; at 0.6, difflib's own measure, --frobnicate became --rate
+MIN_SURE_RATIO: Final = 0.8  # how similar a word must be to be taken for another without asking
 
 
-def find_nearest(word: str, known: Iterable[str], least: float = LIKELY) -> str | None:
+def find_nearest(word: str, known: Iterable[str], least: float = MIN_OFFERED_RATIO) -> str | None:
     """The most similar known word, None when nothing is similar; `least` is the ratio of difflib. Case and leading dashes are left out."""
     import difflib
 

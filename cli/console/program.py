@@ -32,19 +32,19 @@ COMMANDS: Final = {
     "schema": "print JSON schemas of kinds, for editors, and of commands' JSON output",
     "version": "print versions as JSON",
 }
-WIDTH: Final = 120  # of help texts, in characters, where the terminal is not narrower
-_NARROWEST: Final = 40
+MAX_HELP_COLUMNS: Final = 120  # where the terminal is not narrower
+_MIN_HELP_COLUMNS: Final = 40
 
 
 def help_width() -> int:
-    """The width of help texts: that of COLUMNS or the terminal, at most WIDTH."""
+    """The width of help texts: that of COLUMNS or the terminal, at most MAX_HELP_COLUMNS."""
     given = os.environ.get("COLUMNS", "")
     try:
         columns = int(given) if given.isdecimal() else 0
         columns = columns or os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):  # no terminal
-        return WIDTH
-    return max(_NARROWEST, min(WIDTH, columns - 2)) if columns else WIDTH
+        return MAX_HELP_COLUMNS
+    return max(_MIN_HELP_COLUMNS, min(MAX_HELP_COLUMNS, columns - 2)) if columns else MAX_HELP_COLUMNS
 
 
 def installed_version() -> str:

@@ -10,7 +10,7 @@ from ...kube.lease import Timings
 from ..installation.connection import connect_cluster
 from .run import SideListeners, make_identity, run_daemon
 
-ONCE: Final = 60.0  # seconds for which `--once` waits for the Lease
+LEASE_TIMEOUT_SECONDS: Final = 60.0  # of `--once`
 
 
 class ProvisionerTimings(NamedTuple):
@@ -34,7 +34,7 @@ async def run_once(about: Installation, kubeconfig: str) -> str:
     """Runs one round of steps; returns why the installation is not ready, empty when it is. Raises: UsageError, ApiError."""
     try:
         async with connect_cluster(COMPONENT, kubeconfig) as client:
-            cause = await Provisioner(client, about, make_identity()).once(ONCE)
+            cause = await Provisioner(client, about, make_identity()).once(LEASE_TIMEOUT_SECONDS)
     except TimeoutError:
         return "another provisioner holds the Lease"
     return cause[1] if cause else ""

@@ -51,7 +51,7 @@ PAIR_LIFETIME: Final = timedelta(days=365)
 PAIR_RENEWAL_AGE: Final = timedelta(days=240)
 CONNECT_PAUSE_SECONDS: Final = 10.0  # before the address of the API server is looked for again
 _GC: Final = (50_000, 20, 50)  # usual thresholds walk through all that is cached again and again
-LISTING: Final = 60.0  # seconds in which all is listed, mostly
+MAX_LISTING_SECONDS: Final = 60.0  # in which all is listed, mostly
 _POLL_SECONDS: Final = 0.5
 
 
@@ -186,11 +186,11 @@ async def run_daemon(name: str, component: str, kubeconfig: str, make: Callable[
 async def _uncollected(state: ProcessState) -> None:
     """Disables the garbage collector until all objects are listed, and excludes these: millions of maps and lists without a cycle.
 
-    Up to a fifth of the time that lists of large clusters take. At most `LISTING` seconds long, as others make cycles meanwhile.
+    Up to a fifth of the time that lists of large clusters take. At most `MAX_LISTING_SECONDS` long, as others make cycles meanwhile.
     """
     gc.disable()
     try:
-        for _ in range(int(LISTING / _POLL_SECONDS)):
+        for _ in range(int(MAX_LISTING_SECONDS / _POLL_SECONDS)):
             await asyncio.sleep(_POLL_SECONDS)
             if state.part is not None and not await state.part.reasons():
                 return

@@ -19,7 +19,7 @@ from ...api.paths import Path, format_path
 from ...api.wording import shorten
 from ..console.exits import UsageError
 from ..yaml.load import Document, InputError, Source, read_text
-from .read import LIMIT, decode, load_text
+from .read import MAX_FILE_BYTES, decode, load_text
 
 MAX_OUTPUT_CHARACTERS: Final = 500  # of the program
 _PROGRAM_TIMEOUT_SECONDS: Final = 120  # to read and write local files
@@ -89,14 +89,14 @@ def _bounded(process: subprocess.Popen[bytes], patience: float, most: int) -> tu
 def run_renderer(words: Sequence[str], name: str) -> Source | InputError:
     """Run a command without a shell, and return its output under a name, or the reason why there is none."""
     try:
-        done = run_program(words, _PROGRAM_TIMEOUT_SECONDS, environment={**os.environ, **_OFFLINE}, most=LIMIT)
+        done = run_program(words, _PROGRAM_TIMEOUT_SECONDS, environment={**os.environ, **_OFFLINE}, most=MAX_FILE_BYTES)
         if done.returncode:
             return InputError(f"can't be rendered: {_first_line(done.stderr)}", name)
         return Source(name, decode(done.stdout, name))
     except InputError as error:
         return error
     except _TooMuchError:
-        return InputError(f"renders to more than {LIMIT // 2**20} MiB", name)
+        return InputError(f"renders to more than {MAX_FILE_BYTES // 2**20} MiB", name)
     except OSError as error:
         return InputError(f"{words[0]} can't be run: {error.strerror}", name)
     except subprocess.TimeoutExpired:

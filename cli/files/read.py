@@ -9,7 +9,7 @@ from typing import Final
 from ..yaml.errors import InputError
 
 # An API server accepts objects of about 1.5 MiB; no file written by hand holds 32 MiB of them.
-LIMIT: Final = 32 * 2**20
+MAX_FILE_BYTES: Final = 32 * 2**20
 STDIN: Final = "-"
 
 
@@ -23,8 +23,8 @@ def load_bytes(path: str, name: str = "") -> bytes:
     """Reads a file, or standard input for `-`, as it is. Raises: InputError when it is missing, not readable or too large."""
     name = name or path
     if path == STDIN:
-        data = sys.stdin.buffer.read(LIMIT + 1)
-        if len(data) > LIMIT:
+        data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+        if len(data) > MAX_FILE_BYTES:
             raise _too_large(name)
         return data
     try:
@@ -45,18 +45,20 @@ def load_bytes(path: str, name: str = "") -> bytes:
 def _whole(descriptor: int, status: os.stat_result, name: str) -> bytes:
     if stat.S_ISDIR(status.st_mode):
         raise InputError("is a folder, not a file", name)
-    if status.st_size > LIMIT:
+    if status.st_size > MAX_FILE_BYTES:
         raise _too_large(name)
     data, most = bytearray(), max(status.st_size, 1 << 16) + 1
-    while len(data) <= LIMIT and (more := os.read(descriptor, most)):  # a pipe or device has no size beforehand, and a file may grow
+    while len(data) <= MAX_FILE_BYTES and (
+        more := os.read(descriptor, most)
+    ):  # a pipe or device has no size beforehand, and a file may grow
         data += more
-    if len(data) > LIMIT:
+    if len(data) > MAX_FILE_BYTES:
         raise _too_large(name)
     return bytes(data)
 
 
 def _too_large(name: str) -> InputError:
-    return InputError(f"is larger than {LIMIT // 2**20} MiB", name)
+    return InputError(f"is larger than {MAX_FILE_BYTES // 2**20} MiB", name)
 
 
 def decode(data: bytes, name: str) -> str:

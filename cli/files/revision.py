@@ -16,7 +16,7 @@ from ..console.exits import UsageError
 from ..yaml.errors import InputError
 from .find import is_excluded, is_text
 from .programs import run_program
-from .read import LIMIT, STDIN, decode, list_folders_above
+from .read import MAX_FILE_BYTES, STDIN, decode, list_folders_above
 
 _CALL_TIMEOUT_SECONDS: Final = 120  # which reads local files
 # a hook of git passes on where its own repository is, and we may be asked about another
@@ -128,9 +128,9 @@ class GitTree:
             )
         blobs = [_Blob(name, blob, size) for (name, blob), size in zip(wanted, sizes, strict=True)]
         for blob in blobs:
-            if blob.size > LIMIT:
-                yield blob.name, InputError(f"is larger than {LIMIT // 2**20} MiB", self.display_name(blob.name))
-        for group in _groups(blob for blob in blobs if blob.size <= LIMIT):
+            if blob.size > MAX_FILE_BYTES:
+                yield blob.name, InputError(f"is larger than {MAX_FILE_BYTES // 2**20} MiB", self.display_name(blob.name))
+        for group in _groups(blob for blob in blobs if blob.size <= MAX_FILE_BYTES):
             for name, data in self._contents(group):
                 if holding.encode() not in data:
                     continue

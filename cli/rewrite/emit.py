@@ -11,7 +11,7 @@ from ..console.escaping import escape_commands, escape_document
 from ..yaml.scalars import ScalarError, parse_plain_scalar
 
 _LINE_ENDS: Final = re.compile("[\u0085\u2028\u2029]")
-_UNFOLDED: Final = 2**31  # columns: lines stay as long as their texts
+_MAX_COLUMNS: Final = 2**31  # lines stay as long as their texts
 _MAX_CACHED_CHARACTERS: Final = 200  # of a text
 _MAX_KEY_CHARACTERS: Final = 120  # beyond it, and for empty ones, PyYAML writes the key on a line of its own, behind a question mark
 # what YAML refuses in a text, or takes for the end of a line
@@ -88,7 +88,7 @@ def _key(key: Any) -> str:
 
 
 def _dumped(value: Any) -> str:
-    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_UNFOLDED, default_flow_style=False)
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_MAX_COLUMNS, default_flow_style=False)
 
 
 def format_key(key: str) -> str:

@@ -9,8 +9,8 @@ from difflib import Match, SequenceMatcher
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-_SQUARE: Final = 40_000  # pairs of lines that difflib compares at once
-_CONTEXT: Final = 3  # unchanged lines around a change
+_MAX_LINE_PAIRS: Final = 40_000  # that difflib compares at once
+_CONTEXT_LINES: Final = 3  # unchanged lines around a change
 
 
 class TextChange(NamedTuple):
@@ -26,7 +26,7 @@ def list_unified_lines(old: Sequence[str], new: Sequence[str], old_name: str, ne
     if old != new:
         yield f"--- {old_name}\n"
         yield f"+++ {new_name}\n"
-    for group in _matcher(old, new).get_grouped_opcodes(_CONTEXT) if old != new else ():
+    for group in _matcher(old, new).get_grouped_opcodes(_CONTEXT_LINES) if old != new else ():
         first, last = group[0], group[-1]
         yield f"@@ -{_range(first[1], last[2])} +{_range(first[3], last[4])} @@\n"
         for tag, begin, end, there, until in group:
@@ -110,7 +110,7 @@ def _between(old: Sequence[str], new: Sequence[str], begin: int, end: int, there
     head, tail = _common(old[begin:end], new[there:until])
     yield Match(begin, there, head)
     middle, other = old[begin + head : end - tail], new[there + head : until - tail]
-    if 0 < len(middle) * len(other) <= _SQUARE:
+    if 0 < len(middle) * len(other) <= _MAX_LINE_PAIRS:
         blocks = SequenceMatcher(None, middle, other, autojunk=False).get_matching_blocks()
         yield from (Match(begin + head + block.a, there + head + block.b, block.size) for block in blocks)
     yield Match(end - tail, until - tail, tail)

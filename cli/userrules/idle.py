@@ -8,7 +8,7 @@ from ...admission.userrules.read import is_binding, is_policy
 from ...api.kinds import GROUP, KINDS
 from ...api.paths import Path, format_path
 from ...api.wording import escape_unprintable, shorten
-from ..console.nearest import SURE, find_nearest
+from ..console.nearest import MIN_SURE_RATIO, find_nearest
 from ..yaml.load import Document
 
 _ANY: Final = "*"
@@ -47,7 +47,7 @@ def _of_kind(kind: str, version: str) -> Iterator[tuple[Path, str]]:
     group, name = version.partition("/")[0], shorten(kind, _MAX_NAME_CHARACTERS)
     if kind in _READ:
         yield ("apiVersion",), f"{name} is read only with {_READ[kind]}, got {shorten(version, _MAX_NAME_CHARACTERS)}: it enforces nothing"
-    elif group in _GROUPS and not kind.startswith(_MUTATING) and (meant := find_nearest(kind, _READ, SURE)):
+    elif group in _GROUPS and not kind.startswith(_MUTATING) and (meant := find_nearest(kind, _READ, MIN_SURE_RATIO)):
         yield ("kind",), f"{name} is not read, and enforces nothing; did you mean {meant}?"
     elif any(group == engine or group.endswith(f".{engine}") for engine in _ENGINES):
         yield ("kind",), f"{name} of {shorten(group, _MAX_NAME_CHARACTERS)} is not read, and enforces nothing here"
@@ -66,7 +66,7 @@ def _of_rule(rule: dict[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
     groups, versions, resources = (_texts(rule.get(name)) for name in ("apiGroups", "apiVersions", "resources"))
     if not {_ANY, GROUP}.intersection(groups):
         for index, group in enumerate(groups):
-            if find_nearest(group, [GROUP], SURE):
+            if find_nearest(group, [GROUP], MIN_SURE_RATIO):
                 yield (*path, "apiGroups", index), f'"{shorten(group, _MAX_NAME_CHARACTERS)}" has no Dynamo kind; did you mean {GROUP}?'
         return
     about = {plural for resource in resources for plural in _covered(resource)}
@@ -75,8 +75,8 @@ def _of_rule(rule: dict[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
         name = resource.partition("/")[0]
         if (
             _covered(resource)
-            or (about and not find_nearest(name, _NAMES, SURE))
-            or (_ANY in groups and not find_nearest(name, _NAMES, SURE))
+            or (about and not find_nearest(name, _NAMES, MIN_SURE_RATIO))
+            or (_ANY in groups and not find_nearest(name, _NAMES, MIN_SURE_RATIO))
         ):
             continue
         meant = find_nearest(name, _NAMES)

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from ...api.paths import MISSING, Path, lookup
 from ...policies.finding import Finding, Mend
-from ..console.nearest import SURE, find_nearest
+from ..console.nearest import MIN_SURE_RATIO, find_nearest
 
 REMOVE: Final = "remove"
 RENAME: Final = "rename"
@@ -39,14 +39,14 @@ def find_fix(finding: Finding, data: Any) -> FieldEdit | None:
     if match is None or not isinstance(value, str) or value != finding.value:
         return None
     allowed = re.findall(r'"([^"]*)"', match[1])
-    near = allowed[0] if len(allowed) == 1 else find_nearest(value.strip(), allowed, SURE)
+    near = allowed[0] if len(allowed) == 1 else find_nearest(value.strip(), allowed, MIN_SURE_RATIO)
     return FieldEdit(SET, finding.path, near) if near not in (None, value) else None
 
 
 def correct_spelling(data: Any, path: Path, known: Iterable[str]) -> FieldEdit | None:
     """The edit of an unknown field into the known one that it resembles, unless that is there, too, or the name is no text."""
     word = path[-1]
-    near = find_nearest(word, known, SURE) if isinstance(word, str) else None
+    near = find_nearest(word, known, MIN_SURE_RATIO) if isinstance(word, str) else None
     parent = lookup(data, path[:-1])
     return FieldEdit(RENAME, path, near) if near is not None and isinstance(parent, dict) and near not in parent else None
 

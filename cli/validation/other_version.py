@@ -13,7 +13,7 @@ from ...conversion.translate import TranslatedPath, translate_path
 
 _NAME: Final = "NAME"  # of an item without one, and of any component
 _ANY: Final = re.compile(r"\{\}|\[\]")
-_DEPTH: Final = 2  # fields below a row of the field map that may have another name: `limits.gpu` of `resources`
+_MAX_LEVELS: Final = 2  # fields below a row of the field map that may have another name: `limits.gpu` of `resources`
 
 
 class ForeignField(NamedTuple):
@@ -58,7 +58,7 @@ def _free_maps(kind: str, version: str) -> Mapping[tuple[str, ...], Mapping[str,
     for row in field_rows(KINDS[kind]) if kind in KINDS and other else ():
         theirs, ours = (_steps(row[column].partition(", ")[0]) for column in (side, not side))
         there, here = find_node(whole_schema(kind, other), theirs), find_node(whole_schema(kind, version), ours)
-        for path in _below(there, here, theirs, _DEPTH) if theirs[:1] == ours[:1] == ("spec",) else ():
+        for path in _below(there, here, theirs, _MAX_LEVELS) if theirs[:1] == ours[:1] == ("spec",) else ():
             place = _translated(kind, path, other, version)
             above = find_node(whole_schema(kind, version), place.path[:-1]) or {}
             if place.exact and place.path[-1] != path[-1] and "properties" not in above:

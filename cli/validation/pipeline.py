@@ -27,7 +27,7 @@ from ...policies.facts import Facts
 from ...policies.finding import Finding
 from ...policies.review import CREATE, DELETE, UPDATE, Fields
 from ...policies.rule import Level
-from ..console.nearest import SURE, did_you_mean, find_nearest
+from ..console.nearest import MIN_SURE_RATIO, did_you_mean, find_nearest
 from ..facts.load import find_flag
 from ..legacy.recognise import recognise
 from ..objects.manifest import Manifest, explain_unknown_kind
@@ -185,7 +185,7 @@ class _Run:
     def _unknown_kind(self) -> None:
         field, edit = "apiVersion" if self.kind in BY_NAME else "kind", None
         group, _, version = self.version.rpartition("/")
-        if group and BY_NAME[self.kind].has(version) and find_nearest(group, [GROUP], SURE):
+        if group and BY_NAME[self.kind].has(version) and find_nearest(group, [GROUP], MIN_SURE_RATIO):
             edit = FieldEdit(SET, (field,), api_version(version))
         self.findings.add(checks.UNKNOWN_KIND, ERROR, DECODE, (field,), explain_unknown_kind(self.manifest), edit=edit)
 

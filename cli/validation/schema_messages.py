@@ -9,7 +9,7 @@ from ...api.paths import MISSING
 from ...api.walk.errors import FieldError, Reason
 from ...api.walk.structure import text_errors
 from ...api.wording import shorten
-from ..console.nearest import SURE, find_nearest
+from ..console.nearest import MIN_SURE_RATIO, find_nearest
 from .fixes import convert_scalar_type
 
 _SWITCH: Final = ("experimental", "checkpoint", "enabled")  # of v1beta1; line 1.2 has none
@@ -46,7 +46,7 @@ def _one_of(match: re.Match[str], value: Any) -> SchemaMessage:
     near = find_nearest(value, words) if isinstance(value, str) and value else None
     fix = f"Write {json.dumps(near)}" if near is not None else "Write one of these" if len(allowed) > 1 else f"Write {match[1]}"
     text = f"must be {'one of ' if len(allowed) > 1 else ''}{match[1]}{_got(value)}"
-    return SchemaMessage(text, fix, find_nearest(value, words, SURE) if near is not None else None)
+    return SchemaMessage(text, fix, find_nearest(value, words, MIN_SURE_RATIO) if near is not None else None)
 
 
 def _longest(match: re.Match[str], value: Any) -> SchemaMessage:

@@ -10,9 +10,9 @@ from .positions import Mark, Span, SpanTree
 from .scalars import Scalar, ScalarError, format_key
 
 # The deepest Dynamo field has about 20 levels. All code after this reader may therefore recurse.
-DEPTH: Final = 200
+MAX_LEVELS: Final = 200
 # Aliases are copied out, so a few lines could ask for billions of values.
-ALIASED_VALUES: Final = 100_000
+MAX_ALIASED_VALUES: Final = 100_000
 MERGE: Final = "<<"
 
 Value: TypeAlias = Any  # what JSON can say
@@ -55,7 +55,7 @@ class Builder:
         self._stack: list[_Frame] = []
         self._anchors: dict[str, tuple[Value, SpanTree]] = {}
         self._open_anchors: set[str] = set()
-        self._budget = ALIASED_VALUES
+        self._budget = MAX_ALIASED_VALUES
 
     def start_document(self) -> None:
         """Forgets the anchors of the document before."""
@@ -64,8 +64,8 @@ class Builder:
 
     def open(self, data: Value, start: Mark, anchor: str | None = None) -> None:
         """Begins a map (an empty dict) or a list. Raises: InputError if it is nested too deep or used as a key."""
-        if len(self._stack) >= DEPTH:
-            raise self.error(start, f"must not be nested deeper than {DEPTH} levels")
+        if len(self._stack) >= MAX_LEVELS:
+            raise self.error(start, f"must not be nested deeper than {MAX_LEVELS} levels")
         self._refuse_key(start)
         self._stack.append(_Frame(data, start, anchor))
         if anchor:
@@ -114,9 +114,9 @@ class Builder:
     def _copy(self, data: Value, mark: Mark, depth: int) -> Value:
         self._budget -= 1
         if self._budget < 0:
-            raise self.error(mark, f"the aliases expand to more than {ALIASED_VALUES:,} values")
-        if isinstance(data, (dict, list)) and depth >= DEPTH:
-            raise self.error(mark, f"must not be nested deeper than {DEPTH} levels")
+            raise self.error(mark, f"the aliases expand to more than {MAX_ALIASED_VALUES:,} values")
+        if isinstance(data, (dict, list)) and depth >= MAX_LEVELS:
+            raise self.error(mark, f"must not be nested deeper than {MAX_LEVELS} levels")
         if isinstance(data, dict):
             return {key: self._copy(value, mark, depth + 1) for key, value in data.items()}
         return [self._copy(value, mark, depth + 1) for value in data] if isinstance(data, list) else data

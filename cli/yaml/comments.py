@@ -11,7 +11,7 @@ from .load import Source, split_chunks
 
 # compiled only where a file has such a comment: start-up time counts
 _BLOCK: Final = r"(?:[!&]\S*[ \t]+)*[|>]"  # how a block of text begins, behind its tag and anchor
-_ENDLESS: Final = 2**31  # a column behind the end of every line
+_MAX_COLUMN: Final = 2**31  # a column behind the end of every line
 
 
 class Comment(NamedTuple):
@@ -95,7 +95,7 @@ def _spans(part: str, wanted: set[int]) -> dict[int, list[tuple[int, int]]]:
     try:
         for start, end in _scalars(part):
             for number in wanted.intersection(range(start[0], end[0] + 1)):
-                spans[number].append((start[1] if number == start[0] else 0, end[1] if number == end[0] else _ENDLESS))
+                spans[number].append((start[1] if number == start[0] else 0, end[1] if number == end[0] else _MAX_COLUMN))
     except yaml.YAMLError:
         return {}
     return spans
@@ -107,5 +107,5 @@ def _scalars(part: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
         if isinstance(event, yaml.ScalarEvent) and event.start_mark and event.end_mark:
             start, end = event.start_mark, event.end_mark
             # behind the bar of a block there is room for a comment
-            begin = (start.line, _ENDLESS if block.match(part, start.index) else start.column)
+            begin = (start.line, _MAX_COLUMN if block.match(part, start.index) else start.column)
             yield begin, (end.line, end.column)

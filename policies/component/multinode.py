@@ -46,7 +46,7 @@ def dgd_node_layout_immutable(at: At) -> Findings:
 
 # Every node is a child object of its own, or several, and Kubernetes supports clusters of 5,000 nodes: a fifth of the largest cluster for
 # one replica is more than any engine has been spread over, and far below the number that exhausts memory.
-LIMIT: Final = 1_000
+MAX_NODES: Final = 1_000
 
 
 @differs("a huge count costs the Go operator seconds and memory; from 2**30 it crashes")
@@ -68,8 +68,8 @@ def node_count_limit(at: At) -> Findings:
         +        nodeCount: 16
     """
     nodes = count_nodes(at.value)
-    if nodes > LIMIT:
-        yield at.invalid("multinode.nodeCount", nodes, f"must be at most {LIMIT}, got {nodes}")
+    if nodes > MAX_NODES:
+        yield at.invalid("multinode.nodeCount", nodes, f"must be at most {MAX_NODES}, got {nodes}")
 
 
 @rule("DYN238", where=COMPONENT, when="multinode", stage=Stage.COMPONENT, ratchets=False, since="1.6")

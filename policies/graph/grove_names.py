@@ -9,12 +9,12 @@ from ..review import Fields, is_line_1_6
 from ..rule import GRAPH, Stage, rule
 from ..words import format_words
 
-NAME_LIMIT: Final = 45  # bytes that Grove allows for set, scaling group and clique together
-SHORTEST_SET: Final = 8  # bytes below which the name of a PodCliqueSet is never cut
+MAX_NAME_BYTES: Final = 45  # that Grove allows for set, scaling group and clique together
+MIN_SET_BYTES: Final = 8  # below which the name of a PodCliqueSet is never cut
 # A service of at most this many ASCII characters fits whatever its layout: inter-pod GMS on 2**31 - 1 nodes needs twice that and 15 more,
 # and the shortest set name eight; a service on a single node fits with many more.
 ALWAYS_FITS: Final = 11
-SINGLE_FITS: Final = NAME_LIMIT - SHORTEST_SET
+SINGLE_FITS: Final = MAX_NAME_BYTES - MIN_SET_BYTES
 _ROLE: Final = len("-ldr")  # every role suffix has three letters
 _DASH: Final = len("-")
 _HASH: Final = len("-0123")
@@ -41,7 +41,7 @@ def byte_length(name: str) -> int:
 
 
 def budget(name: str, component: Fields) -> int:
-    """Counts the bytes that a component takes of NAME_LIMIT: its own name, and its longest clique's where it has a scaling group."""
+    """Counts the bytes that a component takes of MAX_NAME_BYTES: its own name, and its longest clique's where it has a scaling group."""
     own = byte_length(name)
     if interpod_gms(component):
         rank = max(count_nodes(component) - 1, 0)
@@ -65,7 +65,7 @@ def set_name(graph: str, widest: int) -> str:
 
 
 def _room(widest: int) -> int:
-    return max(SHORTEST_SET, NAME_LIMIT - widest)
+    return max(MIN_SET_BYTES, MAX_NAME_BYTES - widest)
 
 
 def _fnv1a(data: bytes) -> int:
@@ -106,7 +106,7 @@ def grove_name_length(at: At) -> Findings:
     budgets = [(index, name, budget(name, component)) for index, name, component in at.components]
     graph, widest = at.review.metadata.get("name") or "", max((wanted for _, _, wanted in budgets), default=0)
     prefix = set_length(graph, widest)
-    too_long = [(index, name, wanted) for index, name, wanted in budgets if prefix + wanted > NAME_LIMIT]
+    too_long = [(index, name, wanted) for index, name, wanted in budgets if prefix + wanted > MAX_NAME_BYTES]
     if not too_long or explain_off_grove(at):
         return
     size = byte_length(graph)
@@ -116,8 +116,8 @@ def grove_name_length(at: At) -> Findings:
     )
     for index, name, wanted in too_long:
         length = prefix + wanted
-        text = f"must fit Grove's {NAME_LIMIT} bytes together with the graph's name, needs {length}: {shown}"
-        surplus = -(-(length - NAME_LIMIT) // (1 if wanted == byte_length(name) else 2))
+        text = f"must fit Grove's {MAX_NAME_BYTES} bytes together with the graph's name, needs {length}: {shown}"
+        surplus = -(-(length - MAX_NAME_BYTES) // (1 if wanted == byte_length(name) else 2))
         whole = format_words('{text} and {service} "{name}" ({own} bytes)', text=text, name=name, own=byte_length(name))
         fix = format_words("shorten the {service}'s name by {surplus} bytes", surplus=surplus)
         place = ("components", index, "name") if is_line_1_6(at.review) else ("components", index)

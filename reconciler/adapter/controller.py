@@ -6,7 +6,7 @@ from ...kube.errors import ApiError, InvalidError
 from ...kube.protocol import Node
 from ...kube.times import format_time
 from ..common.keys import Key, is_controlled, key_of
-from ..common.problems import RETRY_SLOW, PassResult, Problem, problem_of_error
+from ..common.problems import SLOW_RETRY_SECONDS, PassResult, Problem, problem_of_error
 from ..common.resources import ADAPTER, ADAPTERS, GRAPH, GRAPHS
 from ..engine.cache import Cache
 from ..engine.context import Context
@@ -56,7 +56,7 @@ class AdapterController(Controller):
         if differs and (obj.get("status") or {}).get("replicas") != wanted:  # not the last agreed number: the adapter has changed
             problem_found = await _scale(context, obj, graph, component, wanted)
             if problem_found is not None:
-                return PassResult((problem_found,), RETRY_SLOW)
+                return PassResult((problem_found,), SLOW_RETRY_SECONDS)
             status["lastScaleTime"] = format_time(context.clocks.wall())
         elif differs:
             if is_controlled(obj, graph):

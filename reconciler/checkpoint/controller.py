@@ -8,7 +8,7 @@ from ...kube.errors import ConflictError, ForbiddenError
 from ...kube.protocol import Node
 from ...kube.resources import LEASES
 from ..common.keys import Key, controller_reference, is_controlled, key_of, uid_of
-from ..common.problems import RETRY_SLOW, RETRY_SOON, PassResult, Problem, Refusal, explain_cut
+from ..common.problems import SLOW_RETRY_SECONDS, SOON_RETRY_SECONDS, PassResult, Problem, Refusal, explain_cut
 from ..common.resources import CHECKPOINT, CHECKPOINTS, COMPONENT, GRAPH, JOBS, RECONCILED
 from ..engine.cache import Cache
 from ..engine.cluster_settings import render_settings
@@ -86,10 +86,10 @@ async def _act(context: Context, state: CheckpointState, plan: CheckpointPlan) -
     for child in plan.children:
         live = await context.put(child, obj if child["kind"] == JOBS.kind else None, refused)
         if refused or live is None:
-            step, problems, after = refuse_writes(state, refused), refused, RETRY_SLOW
+            step, problems, after = refuse_writes(state, refused), refused, SLOW_RETRY_SECONDS
             break
         if child["kind"] == JOBS.kind and live["metadata"].get("deletionTimestamp"):
-            step, after = CheckpointStep(state.start.status, state.start.events), RETRY_SOON
+            step, after = CheckpointStep(state.start.status, state.start.events), SOON_RETRY_SECONDS
     if any(problem.is_transient for problem in problems):
         return PassResult(tuple(problems))
     if await context.writer.patch_status(obj, step.status):
@@ -117,7 +117,7 @@ async def observe(context: Context, obj: Node) -> CheckpointState:
     """Read the state of a checkpoint. Raises: ApiError."""
     moment, namespace = context.clocks.wall(), key_of(obj).namespace
     if deep := explain_cut(obj):
-        refusal = Refusal("InvalidTemplate", deep, RETRY_SLOW)
+        refusal = Refusal("InvalidTemplate", deep, SLOW_RETRY_SECONDS)
         return CheckpointState(obj, moment, phases.CheckpointStep(obj.get("status") or {}), cut=True, refusal=refusal)
     gate = context.settings.gms_snapshot
     start = phases.on_open(obj, find_older(context.cache, obj), gate=gate, moment=moment)
@@ -153,9 +153,9 @@ async def _render(context: Context, obj: Node, settings: CheckpointSettings) -> 
     try:
         children = make_job_objects(obj, settings)
     except RenderError as error:
-        return Refusal("InvalidTemplate" if error.path else "StorageNotReady", str(error), RETRY_SLOW)
+        return Refusal("InvalidTemplate" if error.path else "StorageNotReady", str(error), SLOW_RETRY_SECONDS)
     lacking = await check_storage(context, settings, key_of(obj).namespace)
-    return Refusal("StorageNotReady", lacking, RETRY_SLOW) if lacking else children
+    return Refusal("StorageNotReady", lacking, SLOW_RETRY_SECONDS) if lacking else children
 
 
 async def _observe_job(context: Context, state: CheckpointState) -> CheckpointState:
@@ -166,7 +166,7 @@ async def _observe_job(context: Context, state: CheckpointState) -> CheckpointSt
         state = state._replace(lease=await context.cluster.get(LEASES, key.name, key.namespace))
     if (job.get("status") or {}).get("ready") or phases.is_decided(job):
         return state
-    state = state._replace(pull_failures=None, requeue_after=RETRY_SLOW)
+    state = state._replace(pull_failures=None, requeue_after=SLOW_RETRY_SECONDS)
     if not context.reads.may(f"{uid_of(job)}/pulls", key.namespace):
         return state
     try:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from ...conversion.lens.protocol import Fields
 from ..common.applied_diff import digest
 from ..common.keys import controller_reference, is_controlled, key_of
-from ..common.problems import RETRY_SOON, RETRY_UNLISTED, Problem, Refusal, join_messages
+from ..common.problems import SOON_RETRY_SECONDS, UNLISTED_RETRY_SECONDS, Problem, Refusal, join_messages
 from ..common.resources import APPLIED_HASH, RECONCILED
 from ..render.checkpoint.identity import read_identity_hash
 from ..render.checkpoint.job import image_of
@@ -81,15 +81,15 @@ def _on_pending(state: CheckpointState) -> CheckpointPlan:
     if job is None:
         return made
     if state.start.retry and is_controlled(job, obj):
-        return CheckpointPlan(CheckpointStep(status), drop=job, requeue_after=RETRY_SOON)  # the name is free once it is gone
+        return CheckpointPlan(CheckpointStep(status), drop=job, requeue_after=SOON_RETRY_SECONDS)  # the name is free once it is gone
     if job["metadata"].get("deletionTimestamp") or state.orphan:
-        return CheckpointPlan(CheckpointStep(status), requeue_after=RETRY_SOON)
+        return CheckpointPlan(CheckpointStep(status), requeue_after=SOON_RETRY_SECONDS)
     if not is_controlled(job, obj):
         return made
     *claims, wanted = state.children
     if _differs(job, wanted):
         if not _has_begun(job):
-            return CheckpointPlan(CheckpointStep(status), drop=job, requeue_after=RETRY_SOON)
+            return CheckpointPlan(CheckpointStep(status), drop=job, requeue_after=SOON_RETRY_SECONDS)
         made = CheckpointPlan(phases.on_job_created(obj, status, generation - 1, state.moment))  # of an earlier generation
     return made._replace(children=claims, adopt=_adoptable(obj, job))
 
@@ -132,7 +132,7 @@ def _finish(state: CheckpointState, plan: CheckpointPlan) -> CheckpointPlan:
         return plan._replace(requeue_after=plan.requeue_after or plan.step.requeue_after)
     ours = job is not None and job["metadata"]["name"] == status.get("jobName") and (plan.adopt is not None or is_controlled(job, obj))
     expires = ours and job is not None and (job.get("spec") or {}).get("ttlSecondsAfterFinished") is None
-    return plan._replace(expire=job if expires else None, requeue_after=0.0 if expires or state.listed else RETRY_UNLISTED)
+    return plan._replace(expire=job if expires else None, requeue_after=0.0 if expires or state.listed else UNLISTED_RETRY_SECONDS)
 
 
 def _adoptable(obj: Fields, job: Fields) -> Fields | None:

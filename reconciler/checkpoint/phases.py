@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from ...kube.protocol import Node
 from ...kube.times import format_time, parse_time
 from ..common.conditions import Condition, NewEvent, condition_of, is_true, set_condition
-from ..common.problems import RETRY_SOON
+from ..common.problems import SOON_RETRY_SECONDS
 from ..common.resources import RETRY
 from ..render.checkpoint.identity import job_name, read_artifact_version, read_identity_hash
 from ..render.checkpoint.storage import Storage
@@ -52,7 +52,9 @@ def on_open(checkpoint: Node, twin: str, *, gate: bool, moment: datetime) -> Che
         condition = Condition(RETRIED, "True", "Asked", value, _generation(checkpoint))
         return CheckpointStep(set_condition(anew, RETRIED, condition, moment) if value else anew, retry=True)
     if phase == CREATING and not before.get("jobName"):
-        return CheckpointStep({**_make_pending(status), "message": "checkpoint job is missing from status"}, requeue_after=RETRY_SOON)
+        return CheckpointStep(
+            {**_make_pending(status), "message": "checkpoint job is missing from status"}, requeue_after=SOON_RETRY_SECONDS
+        )
     return CheckpointStep(status)
 
 

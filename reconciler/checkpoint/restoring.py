@@ -12,7 +12,7 @@ from ...kube.resources import PODS, Resource
 from ..common.applied_diff import contains, digest
 from ..common.conditions import condition_of
 from ..common.keys import Key, controller_reference, key_of, uid_of
-from ..common.problems import RETRY_SLOW
+from ..common.problems import SLOW_RETRY_SECONDS
 from ..common.resources import CHECKPOINT, COMPONENT, GRAPH
 from ..engine.context import Context
 from ..engine.reads import READ_SECONDS
@@ -115,7 +115,7 @@ async def choose_restore(context: Context, obj: Node, pods: PodTemplates | None,
         return RestoreChoice()
     if settings.pod_snapshots:
         state = await read_pod_snapshot(context, obj, wanted, enabled=settings.checkpoints.enabled)
-        return RestoreChoice(state=state, requeue_after=RETRY_SLOW if state.reason == MISSING else 0.0)
+        return RestoreChoice(state=state, requeue_after=SLOW_RETRY_SECONDS if state.reason == MISSING else 0.0)
     if not names_checkpoint(wanted, ("spec", "experimental", "checkpoint"), settings.line):
         return RestoreChoice(state=RestoreState(MISSING, "neither checkpointRef nor identity says which checkpoint; pods start cold"))
     namespace, checkpoints = key_of(obj).namespace, settings.checkpoints

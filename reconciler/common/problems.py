@@ -11,9 +11,9 @@ _ORCHESTRATORS: Final = re.compile(r"\b(?:podcliquesets|podcliques|podcliquescal
 MAX_MESSAGE_CHARACTERS: Final = 2000  # of a condition; Events have at most a thousand
 MAX_LEVELS: Final = 200  # of maps and lists; what is rendered adds a few, and JSON is written down to 254
 _MARK: Final = "tooDeep"
-RETRY_UNLISTED: Final = 1.0  # seconds until the next pass while objects of a kind are being listed
-RETRY_SOON: Final = 2.0  # seconds until the next pass over an object that is about to change
-RETRY_SLOW: Final = 60.0  # seconds until the next pass over an object that needs a change by a user
+UNLISTED_RETRY_SECONDS: Final = 1.0  # until the next pass while objects of a kind are being listed
+SOON_RETRY_SECONDS: Final = 2.0  # until the next pass over an object that is about to change
+SLOW_RETRY_SECONDS: Final = 60.0  # until the next pass over an object that needs a change by a user
 
 
 class Problem(NamedTuple):

@@ -8,7 +8,7 @@ from ..checkpoint.index import index_user
 from ..checkpoint.restoring import publish_offers, record_restore_event, write_choices
 from ..common.conditions import RECONCILING, Condition, condition_of, set_condition
 from ..common.keys import Key, controller_reference, key_of, kind_and_name
-from ..common.problems import RETRY_SLOW, PassResult, Problem, Refusal, join_messages, problem_of_error
+from ..common.problems import SLOW_RETRY_SECONDS, PassResult, Problem, Refusal, join_messages, problem_of_error
 from ..common.resources import (
     COMPONENT,
     COMPONENTS,
@@ -66,7 +66,7 @@ class ComponentController(Controller):
 
     async def report_failure(self, context: Context, obj: Node, problem: Problem) -> PassResult:
         """Report it in the component's status. Raises: ApiError, StandDownError."""
-        return await _fail(context, obj, [problem], RETRY_SLOW)
+        return await _fail(context, obj, [problem], SLOW_RETRY_SECONDS)
 
 
 async def _act(context: Context, state: ComponentState, plan: ComponentPlan) -> PassResult:
@@ -88,7 +88,7 @@ async def _act(context: Context, state: ComponentState, plan: ComponentPlan) -> 
     if any(problem.is_transient for problem in problems) and not context.queue.keeps_failing(key_of(obj)):
         return PassResult(tuple(problems))  # retried at once, and not reported yet
     if problems or workload is None:
-        return await _fail(context, obj, problems, RETRY_SLOW)
+        return await _fail(context, obj, problems, SLOW_RETRY_SECONDS)
     before, now, look = obj.get("status") or {}, report(state, plan, workload, _workers(context, workload), context.clocks.wall()), 0.0
     if not state.choice.is_waiting and not is_of_a_graph(obj) and condition_of(now, AVAILABLE)["status"] == "False":
         now, look = await add_pod_reasons(context, obj, now, AVAILABLE)  # a graph has all its pods' reasons

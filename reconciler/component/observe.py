@@ -7,7 +7,7 @@ from ...kube.protocol import Node
 from ..checkpoint.restoring import RestoreChoice, choose_restore, find_pod_templates, follow_failures, is_unlisted, read_checkpoint_block
 from ..common.conditions import condition_of, is_true
 from ..common.keys import Key, controller_reference, key_of
-from ..common.problems import RETRY_SLOW, RETRY_UNLISTED, Refusal, explain_cut
+from ..common.problems import SLOW_RETRY_SECONDS, UNLISTED_RETRY_SECONDS, Refusal, explain_cut
 from ..common.resources import GRAPH
 from ..engine.cluster_settings import read_facts, render_settings
 from ..engine.context import Context
@@ -54,7 +54,7 @@ async def observe(context: Context, obj: Node) -> ComponentState | Refusal:
         return Refusal(REFUSED, refusal)
     settings = keep_settings(render_settings(context, obj["metadata"]["namespace"]), owned)
     if read_checkpoint_block(obj) is not None and is_unlisted(context, settings):
-        return Refusal("", "", RETRY_UNLISTED)
+        return Refusal("", "", UNLISTED_RETRY_SECONDS)
     claims = await read_claims(context, [obj.get("spec") or {}], obj["metadata"]["namespace"])
     settings = settings._replace(lws=settings.lws or wide, claims=claims)
     graph = context.cache.get(Key(GRAPH, key_of(obj).namespace, read_graph_label(obj)))
@@ -62,7 +62,7 @@ async def observe(context: Context, obj: Node) -> ComponentState | Refusal:
     try:
         state = await _observe_restore(context, ComponentState(obj, settings, owned, observed))
     except RenderError as error:
-        return Refusal(FAILED, str(error), RETRY_SLOW)
+        return Refusal(FAILED, str(error), SLOW_RETRY_SECONDS)
     return state._replace(pull_secrets=observe_pull_secrets(context, obj))
 
 

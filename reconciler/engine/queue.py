@@ -14,7 +14,7 @@ from ..metrics.controller_runtime import QueueStatistics
 FAIR_TURN_INTERVAL: Final = 8  # one of so many turns goes to the longest waiting key, against starvation
 FIRST_RETRY_SECONDS: Final = 0.5  # seconds before the first retry
 MAX_RETRY_SECONDS: Final = 120.0
-MAX_URGENT_RETRIES: Final = 3  # retries before new work; later ones come after it
+MAX_URGENT_RETRIES: Final = 3  # before new work; later ones come after it
 
 
 class Cause(IntEnum):

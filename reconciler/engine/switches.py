@@ -9,7 +9,7 @@ from ...kube.errors import ForbiddenError, lacks_permission
 from ...kube.protocol import Node
 from ..common.conditions import Condition, condition_of, set_condition
 from ..common.keys import key_of, uid_of
-from ..common.problems import RETRY_SLOW, RETRY_UNLISTED, PassResult, Problem
+from ..common.problems import SLOW_RETRY_SECONDS, UNLISTED_RETRY_SECONDS, PassResult, Problem
 from .context import Context
 from .controller import Controller
 from .switch import Switch
@@ -43,7 +43,7 @@ async def reconcile_switched(context: Context, wait_times: WaitTimes, controller
     if not switch.is_on(context.settings, context.detector.known):
         return await _report_no_controller(context, wait_times, obj, *_explain_inaction(context, switch, controller.kind))
     if not context.cache.knows(controller.kind):  # which of two objects is the older one, say, is not known yet
-        return PassResult((), RETRY_UNLISTED)
+        return PassResult((), UNLISTED_RETRY_SECONDS)
     try:
         outcome = await controller.reconcile(context, obj)
         await _set_reconciled(context, obj)
@@ -93,7 +93,7 @@ async def _report_forbidden(context: Context, obj: Node, text: str) -> PassResul
         changed = True
     if changed:
         await context.record_event(obj, "Warning", FORBIDDEN, text, lasting=True)
-    return PassResult((Problem(f"{key_of(obj)}: {text}", "forbidden"),), RETRY_SLOW)
+    return PassResult((Problem(f"{key_of(obj)}: {text}", "forbidden"),), SLOW_RETRY_SECONDS)
 
 
 async def _set_reconciled(context: Context, obj: Node, reason: str = "", text: str = "") -> bool:

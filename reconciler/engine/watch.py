@@ -15,7 +15,7 @@ from .queue import Cause
 Known = Mapping[str, Presence]  # capabilities of the cluster
 EVERY: Final = ("", "")
 LABELLED: Final = (f"{RECONCILED}=true", "")
-GATHER_SECONDS: Final = 0.1  # seconds for which changes are gathered before what they concern is passed over once for all
+GATHER_SECONDS: Final = 0.1  # before what changes concern is passed over once for all
 PROGRESS_SECONDS: Final = 0.5  # seconds of the same for status: a roll-out changes it many times
 
 

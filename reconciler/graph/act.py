@@ -11,8 +11,8 @@ from ..adapter.controller import prepare_adapter
 from ..checkpoint.restoring import publish_offers, record_restore_event, write_choices
 from ..common.keys import key_of, uid_of
 from ..common.problems import (
-    RETRY_SLOW,
-    RETRY_SOON,
+    SLOW_RETRY_SECONDS,
+    SOON_RETRY_SECONDS,
     PassResult,
     Problem,
     Refusal,
@@ -54,12 +54,12 @@ async def act(context: Context, keyed: set[str], state: GraphState, plan: GraphP
         status, look = await add_pod_reasons(context, obj, status)
     await _write_status(context, obj, status, plan.roll)
     if problems:
-        return PassResult(problems, RETRY_SOON if _lost_grove(context, state, result) else RETRY_SLOW)
+        return PassResult(problems, SOON_RETRY_SECONDS if _lost_grove(context, state, result) else SLOW_RETRY_SECONDS)
     if not state.blocker:
         return PassResult((), pick_shortest(result.requeue_after, look, again))
     if is_switching(context.cache.get(key_of(obj)) or {}):  # as stored, from which the next process continues
         await finish_switch(context, state.orchestrator)
-    return PassResult((), RETRY_SOON)
+    return PassResult((), SOON_RETRY_SECONDS)
 
 
 async def _adopt(context: Context, state: GraphState) -> float:
@@ -74,7 +74,7 @@ async def _adopt(context: Context, state: GraphState) -> float:
         await context.record_event(
             graph.object, "Warning", "NotAdopted", f"{WORKLOAD_PROVIDER} can't be set: {error.message}", lasting=True
         )
-        return RETRY_SLOW
+        return SLOW_RETRY_SECONDS
     await context.record_event(graph.object, "Normal", "Adopted", f'{WORKLOAD_PROVIDER} is "{provider}", where the graph runs')
     return 0.0
 
@@ -186,7 +186,7 @@ async def report_failed_pass(context: Context, obj: Node, problem: Problem) -> P
     """Report the failed call that ended a pass. Raises: ApiError, StandDownError."""
     status = make_refused_status(obj.get("status") or {}, obj["metadata"].get("generation"), problem.text, context.clocks.wall(), FAILED)
     await _write_status(context, obj, status, Roll(""))
-    return PassResult((problem,), RETRY_SLOW)
+    return PassResult((problem,), SLOW_RETRY_SECONDS)
 
 
 async def _write_status(context: Context, obj: Node, status: Node, roll: Roll) -> None:

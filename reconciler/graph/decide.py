@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ...kube.protocol import Node
-from ..common.problems import RETRY_SLOW, Problem, Refusal
+from ..common.problems import SLOW_RETRY_SECONDS, Problem, Refusal
 from ..common.resources import CLIQUES, COMPONENT, SECRET
 from ..render.children import compute_worker_hash, compute_worker_hashes, render_graph
 from ..render.disaggregated_set import list_roles
@@ -28,7 +28,7 @@ def decide(state: GraphState) -> GraphPlan | Refusal:
         roll, observed = _roll(state)
         digest = compute_worker_hash(graph, state.settings.line, ObservedState(frameworks=observed.frameworks)) if roll.adopted else ""
     except RenderError as error:
-        return Refusal(REFUSED, str(error), RETRY_SLOW)
+        return Refusal(REFUSED, str(error), SLOW_RETRY_SECONDS)
     rendered = render_with_secrets(state.pull_secrets, state.settings, lambda settings: render_graph(graph, settings, observed), problems)
     problems += [Problem(str(error), "validation") for error in rendered.problems]
     left = (SECRET, CLIQUES, COMPONENT) if state.blocker else (SECRET,)

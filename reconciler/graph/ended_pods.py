@@ -8,7 +8,7 @@ from ...kube.errors import ApiError
 from ...kube.protocol import Node
 from ...kube.resources import PODS
 from ..common.keys import key_of
-from ..common.problems import RETRY_SOON, Problem, explain_missing_permission, pick_shortest, problem_of_error
+from ..common.problems import SOON_RETRY_SECONDS, Problem, explain_missing_permission, pick_shortest, problem_of_error
 from ..common.resources import CLIQUE
 from ..engine.context import Context
 from ..render.names import ENGINE_GROUP, GRAPH_NAME
@@ -129,7 +129,7 @@ async def replace_ended_pods(context: Context, graph: Node, below: Sequence[Node
         if not allowed or not ended.pods:
             continue
         if left or replaced == MAX_REPLACED_GROUPS:
-            looks.append(left or RETRY_SOON)
+            looks.append(left or SOON_RETRY_SECONDS)
             continue
         replaced += 1
         await _replace(context, graph, ended, problems)

@@ -10,7 +10,7 @@ from ...kube.protocol import Node
 from ...kube.resources import CRDS, TOPOLOGY_BINDINGS
 from ..checkpoint.restoring import is_unlisted
 from ..common.conditions import READY, condition_of
-from ..common.problems import RETRY_SLOW, RETRY_UNLISTED, Refusal, explain_cut, explain_missing_permission
+from ..common.problems import SLOW_RETRY_SECONDS, UNLISTED_RETRY_SECONDS, Refusal, explain_cut, explain_missing_permission
 from ..common.resources import CLIQUES, COMPONENT, WORKER_METADATA
 from ..common.workers import count_registered
 from ..engine.cluster_settings import read_facts, render_settings
@@ -55,15 +55,15 @@ async def observe(context: Context, obj: Node) -> GraphState | Refusal:
         return Refusal(REFUSED, message)
     if orchestrator.lost and not orchestrator.moving:
         condition = make_orchestrator_condition(orchestrator, obj)
-        return Refusal(condition.reason, condition.message, RETRY_SLOW) if condition else Refusal("", "", RETRY_SLOW)
+        return Refusal(condition.reason, condition.message, SLOW_RETRY_SECONDS) if condition else Refusal("", "", SLOW_RETRY_SECONDS)
     if orchestrator.grove:
         obj, lacking = await _resolve_topology(context, obj)
         if lacking:
-            return Refusal(REFUSED, lacking, RETRY_SLOW)
+            return Refusal(REFUSED, lacking, SLOW_RETRY_SECONDS)
     try:
         return await _observe_graph(context, obj, orchestrator, lws=lws)
     except RenderError as error:
-        return Refusal(REFUSED, str(error), RETRY_SLOW)  # a missing claim may be created
+        return Refusal(REFUSED, str(error), SLOW_RETRY_SECONDS)  # a missing claim may be created
 
 
 async def _observe_graph(context: Context, obj: Node, orchestrator: Orchestrator, *, lws: bool) -> GraphState | Refusal:
@@ -71,7 +71,7 @@ async def _observe_graph(context: Context, obj: Node, orchestrator: Orchestrator
     graph = read_graph(obj, settings.line)
     if is_disaggregated(graph.annotations, settings.line):
         if why := explain_absence(settings):
-            return Refusal(UNAVAILABLE, f"{WORKLOAD_PROVIDER} {why}", RETRY_SLOW)
+            return Refusal(UNAVAILABLE, f"{WORKLOAD_PROVIDER} {why}", SLOW_RETRY_SECONDS)
         if (obstacle := find_obstacle(graph, settings.line)) is not None:
             return Refusal(UNSUPPORTED, str(obstacle))
     claims = await read_claims(context, (member.fields for member in graph.members), graph.namespace)
@@ -82,7 +82,7 @@ async def _observe_graph(context: Context, obj: Node, orchestrator: Orchestrator
         settings = settings._replace(service_account="")
     snapshots = observe_snapshots(context, graph, settings)
     if snapshots.wanted and is_unlisted(context, settings):
-        return Refusal("", "", RETRY_UNLISTED)
+        return Refusal("", "", UNLISTED_RETRY_SECONDS)
     settings = settings._replace(lws=settings.lws or lws, checkpoints=settings.checkpoints._replace(create_missing=snapshots.off is None))
     on_grove = NOTHING
     if orchestrator.grove:

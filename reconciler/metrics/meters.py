@@ -38,7 +38,7 @@ DECLARED: Final = (DURATION, PASSES, ERRORS, STOOD_DOWN, OBJECTS, LEADING, DEPTH
 # kind; result of a pass, class of an error or state of an object; the namespace if that is a label
 Label: TypeAlias = tuple[str, ...]
 FAILED: Final = "Failed"
-_PORTION: Final = 1000  # objects that are counted without a pause, in some milliseconds
+_PORTION_OBJECTS: Final = 1000  # that are counted without a pause, in some milliseconds
 _PHASED: Final = (CHECKPOINT, REQUESTS.kind)  # whose status has a phase
 
 
@@ -106,7 +106,7 @@ async def count_objects(list_objects: Callable[[str], Iterable[Node]], meters: M
         counts.update({meters.label(kind, FAILED, ""): 0 for kind in _PHASED})
     for kind in (GRAPH, COMPONENT, ADAPTER, MODEL, *_PHASED):
         for number, obj in enumerate(list_objects(kind), 1):
-            if number % _PORTION == 0:
+            if number % _PORTION_OBJECTS == 0:
                 await asyncio.sleep(0)
             counts[meters.label(kind, _state(kind, obj), obj["metadata"]["namespace"])] += 1
     return dict(counts)

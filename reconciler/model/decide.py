@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple
 from ...kube.protocol import Node
 from ..common.applied_diff import digest
 from ..common.conditions import Condition, NewEvent, condition_of, merge_conditions
-from ..common.problems import MAX_MESSAGE_CHARACTERS, RETRY_SLOW, Refusal
+from ..common.problems import MAX_MESSAGE_CHARACTERS, SLOW_RETRY_SECONDS, Refusal
 from ..common.resources import FINALIZER
 from .endpoints import Endpoint, ModelEndpoints
 from .lora import InvalidNameError, LoadProgress, Lora, WantedAdapter, escape_name, is_lora, lora_of, read_names
@@ -149,7 +149,7 @@ def decide(state: ModelState) -> ModelPlan | Refusal:
     if model["metadata"].get("deletionTimestamp"):
         return _release(state)
     if state.unlisted:
-        return Refusal("Forbidden", f"EndpointSlices can't be read: {state.unlisted}", RETRY_SLOW)
+        return Refusal("Forbidden", f"EndpointSlices can't be read: {state.unlisted}", SLOW_RETRY_SECONDS)
     if (obstacle := _find_obstacle(state)) is not None:
         return ModelPlan(obstacle)
     if is_lora(model):

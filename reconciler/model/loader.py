@@ -22,8 +22,8 @@ MAX_RETRY_SECONDS: Final = 120.0  # between two attempts
 REFUSED_RETRY_SECONDS: Final = 600.0  # between two attempts where the worker says that it won't ever
 UNLOAD_RETRY_SECONDS: Final = 4.0  # between two attempts to unload from a model that is being deleted, whose time is bounded
 SLOW_CALL_SECONDS: Final = 10.0  # after which a call gives its turn to others, and goes on beside them
-MAX_NAMESPACE_CALLS: Final = 128  # calls under way for the models of one namespace, slow ones included
-PORTION: Final = 4  # a changed source is loaded on one of so many pods at a time
+MAX_NAMESPACE_CALLS: Final = 128  # under way for the models of one namespace, slow ones included
+PODS_SHARE: Final = 4  # a changed source is loaded on one of so many pods at a time
 
 
 @dataclass(slots=True)
@@ -165,7 +165,7 @@ class Loader:
     def _limit(self, loads: _ModelLoads) -> int:
         """Calls at a time for one model: all that there may be, unless others wait too."""
         limit = self._settings.concurrency if self._active <= 1 else self._settings.per_model
-        return min(limit, max(1, len(loads.pods) // PORTION)) if loads.wanted.replace else limit
+        return min(limit, max(1, len(loads.pods) // PODS_SHARE)) if loads.wanted.replace else limit
 
     def _start(self, key: Key, loads: _ModelLoads) -> None:
         if self._closed:

@@ -13,7 +13,7 @@ from ...kube.protocol import Cluster, Node
 from ...kube.reflector import MergedReflector, Reflector
 from ...kube.resources import NODES, PODS
 from ..common.keys import Key, key_of, uid_of
-from ..common.problems import RETRY_SLOW
+from ..common.problems import SLOW_RETRY_SECONDS
 from ..common.resources import GRAPH
 from ..engine.context import Context
 from ..engine.queue import Cause, Queue
@@ -92,7 +92,7 @@ async def change_pod(context: Context, pod: Node) -> float:
     """One pass over a pod; returns the seconds until the next look. Raises: ApiError."""
     key, lacks = key_of(pod), bool(find_missing_label(pod))
     if not context.writer.may_write(key.namespace):
-        return RETRY_SLOW
+        return SLOW_RETRY_SECONDS
     node = await context.cluster.get(NODES, pod["spec"]["nodeName"]) if lacks and context.may(TOPOLOGY_LABELS) else None
     plan = decide(pod, node)
     if plan.broken and context.may(POD_REPLACEMENT):
@@ -104,10 +104,10 @@ async def change_pod(context: Context, pod: Node) -> float:
             await context.cluster.merge_patch(PODS, key.name, change, key.namespace)
         except ForbiddenError as error:
             await _record_event(context, pod, "TopologyLabelRefused", f"{error.message}; {_EXEMPT}")
-            return RETRY_SLOW
+            return SLOW_RETRY_SECONDS
     elif plan.lacking:
         await _record_event(context, pod, "TopologyLabelMissing", plan.lacking)
-    return RETRY_SLOW if lacks and not plan.labels else 0.0
+    return SLOW_RETRY_SECONDS if lacks and not plan.labels else 0.0
 
 
 async def _record_event(context: Context, pod: Node, reason: str, message: str) -> None:

@@ -10,7 +10,7 @@ from ...kube.protocol import Node
 from ...kube.times import parse_time
 from ..common.conditions import NewEvent, condition_of
 from ..common.keys import key_of, uid_of
-from ..common.problems import RETRY_SLOW, RETRY_SOON, Problem
+from ..common.problems import SLOW_RETRY_SECONDS, SOON_RETRY_SECONDS, Problem
 from ..common.resources import REQUEST_NAME
 from ..render.yaml_text import format_yaml
 from . import phases
@@ -103,7 +103,7 @@ def _pending(state: RequestState) -> RequestPlan:
         step = phases.fail(phases.VALIDATION, "ValidationFailed", wrong)
         return RequestPlan(step, notes={"spec": digest_spec(request.get("spec")), "retry": read_retry(request)})
     if not status.get("observedGeneration") or condition_of(status, phases.RUN).get("reason") == phases.AGAIN:
-        return RequestPlan(phases.begin(), RETRY_SOON)
+        return RequestPlan(phases.begin(), SOON_RETRY_SECONDS)
     hardware = fill_hardware(read_requested_hardware(request), state.gpus)
     wrong = explain_obstacle(request, hardware)
     writes = state.settings.requests.write_hardware and not wrong
@@ -119,9 +119,9 @@ def _pending(state: RequestState) -> RequestPlan:
     if not state.settings.requests.copier_image:
         text = "requests.copierImage: must be given in the operator's configuration, since the image of this process is not known"
         return plan._replace(
-            step=phases.fail(phases.RUN, "CopierImageUnknown", text)._replace(phase=phases.PENDING), requeue_after=RETRY_SLOW
+            step=phases.fail(phases.RUN, "CopierImageUnknown", text)._replace(phase=phases.PENDING), requeue_after=SLOW_RETRY_SECONDS
         )
-    return plan._replace(step=phases.start(job_of(request)), requeue_after=RETRY_SOON, action="begin")
+    return plan._replace(step=phases.start(job_of(request)), requeue_after=SOON_RETRY_SECONDS, action="begin")
 
 
 def _profiling(state: RequestState) -> RequestPlan:
@@ -136,7 +136,7 @@ def _profiling(state: RequestState) -> RequestPlan:
         return RequestPlan(phases.add_pulls(step, status, state.pull_failures), POLL_SECONDS)
     ended = parse_time(job.get("completionTime"))
     if not is_there(data) and ended is not None and (state.moment - ended).total_seconds() < RESULT_TIMEOUT_SECONDS:
-        return RequestPlan(phases.await_result(), RETRY_SOON)
+        return RequestPlan(phases.await_result(), SOON_RETRY_SECONDS)
     return _finish(state)
 
 
@@ -146,7 +146,7 @@ def _begin_again(state: RequestState) -> RequestPlan:
     if jobs >= MAX_JOBS:
         text = f'jobs.batch "{job_of(state.request)}" not found, and it has been made {jobs} times'
         return RequestPlan(phases.fail_profiling(state.request["status"], state.data, text))
-    return RequestPlan(None, RETRY_SOON, notes={"jobs": jobs + 1}, action="begin")
+    return RequestPlan(None, SOON_RETRY_SECONDS, notes={"jobs": jobs + 1}, action="begin")
 
 
 def _finish(state: RequestState) -> RequestPlan:
@@ -163,7 +163,7 @@ def _finish(state: RequestState) -> RequestPlan:
     ]
     ignored += [NewEvent("Warning", "OverrideIgnored", note) for note in result.notes]
     step = step._replace(events=(*step.events, *ignored))
-    return RequestPlan(step, RETRY_SOON, annotations=_annotations(result), action="make config maps" if apply else "")
+    return RequestPlan(step, SOON_RETRY_SECONDS, annotations=_annotations(result), action="make config maps" if apply else "")
 
 
 def _annotations(result: ProfilingResult) -> dict[str, str | None]:
@@ -199,7 +199,7 @@ def _deploying(state: RequestState) -> RequestPlan:
         if status.get("dgdName"):
             return RequestPlan(phases.fail_deleted(name))
         text = f"generated DGD spec not found in annotation {SPEC} and in the output ConfigMap"
-        return RequestPlan(None, RETRY_SLOW, (Problem(text, "not_found"),))
+        return RequestPlan(None, SLOW_RETRY_SECONDS, (Problem(text, "not_found"),))
     if state.result_refusal:
         return RequestPlan(phases.refuse_result(state.result_refusal), action="drop config maps")
     return RequestPlan(phases.deploy(str(state.result.graph["metadata"]["name"])), action="make graph")
@@ -222,7 +222,7 @@ def _failed(state: RequestState) -> RequestPlan:
     generated = condition_of(state.request["status"], phases.SPEC).get("status") == "True"
     if not edited and generated and state.data is not None:
         return RequestPlan(RequestStep(phases.DEPLOYING, removed_conditions=(phases.DEPLOYMENT,)), notes=notes)
-    return RequestPlan(phases.begin_again(), RETRY_SOON, notes=notes, action="drop job")
+    return RequestPlan(phases.begin_again(), SOON_RETRY_SECONDS, notes=notes, action="drop job")
 
 
 _BY_PHASE: Final[dict[str, Callable[[RequestState], RequestPlan]]] = {

@@ -11,7 +11,7 @@ from ...kube.protocol import Node
 from ...kube.resources import CLAIMS, CONFIG_MAPS, JOBS, Resource
 from ..common.conditions import condition_of
 from ..common.keys import Key, controller_reference, is_controlled, key_of, uid_of
-from ..common.problems import RETRY_SOON, NameTakenError, PassResult, explain_cut
+from ..common.problems import SOON_RETRY_SECONDS, NameTakenError, PassResult, explain_cut
 from ..common.resources import GRAPH, GRAPHS, GRAPHS_ALPHA, REQUEST_NAME, REQUESTS
 from ..engine.cluster_settings import read_facts
 from ..engine.context import Context
@@ -169,7 +169,7 @@ async def _act(context: Context, requests: RequestContext, state: RequestState, 
         try:
             graph = await make_graph(context, request, state.result)
         except AlreadyExistsError:
-            return RequestPlan(None, RETRY_SOON)
+            return RequestPlan(None, SOON_RETRY_SECONDS)
         except (ForbiddenError, InvalidError) as error:
             if is_refusal(error):
                 await drop_config_maps(context, request, state.config_maps)  # they would have no owner

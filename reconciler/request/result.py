@@ -11,9 +11,9 @@ from .documents import UnreadableError, read, read_documents
 from .graph_override import GRAPH, VERSIONS, OverrideError, override_graph, override_of
 from .names import EXTRA, OURS, PARETO, REQUEST_UID, RESULT, SPEC, labels_of, output_of
 
-MAX_CHOICE_VALUES: Final = 20_000  # values of all configurations to choose from together, those of unreadable ones counted
+MAX_CHOICE_VALUES: Final = 20_000  # of all configurations to choose from together, those of unreadable ones counted
 MAX_CHOICES_BYTES: Final = 200_000  # of JSON in a status; the first ones count
-MAX_CONFIG_MAPS: Final = 20  # ConfigMaps beside a graph
+MAX_CONFIG_MAPS: Final = 20  # beside a graph
 _MAX_NAMED: Final = 5
 
 

@@ -5,9 +5,22 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from dynamo_webhooks.api.deep import LEVELS, Deep, dump, load
+from dynamo_webhooks.api.deep import MAX_DECODED_LEVELS, Deep, dump, load
 
-DEPTHS: Final = [1, LEVELS - 1, LEVELS, LEVELS + 1, 254, 255, 1_023, 1_024, 1_025, 2 * LEVELS + 1_000, 10_000, 100_000]
+DEPTHS: Final = [
+    1,
+    MAX_DECODED_LEVELS - 1,
+    MAX_DECODED_LEVELS,
+    MAX_DECODED_LEVELS + 1,
+    254,
+    255,
+    1_023,
+    1_024,
+    1_025,
+    2 * MAX_DECODED_LEVELS + 1_000,
+    10_000,
+    100_000,
+]
 
 
 def nested(depth: int, inside: bytes = b"1") -> bytes:
@@ -25,11 +38,11 @@ def test_shallow_neighbours_of_a_deep_value_are_decoded() -> None:
     assert found["plain"] == {"a": None}
     assert found["list"][:2] == [1, "x"]
     values = [found["deep"], found["list"][2]]
-    for _ in range(LEVELS - 2):
+    for _ in range(MAX_DECODED_LEVELS - 2):
         values = [value["a"] for value in values]
     assert [(type(value["a"] if type(value) is dict else value), _levels(value)) for value in values] == [
-        (Deep, 3_000 - LEVELS + 1),
-        (Deep, 1_500 - LEVELS + 2),
+        (Deep, 3_000 - MAX_DECODED_LEVELS + 1),
+        (Deep, 1_500 - MAX_DECODED_LEVELS + 2),
     ]
 
 

@@ -8,7 +8,7 @@ import pytest
 from dynamo_webhooks.admission.judging import judge as evaluate
 from dynamo_webhooks.policies.facts import Facts
 from dynamo_webhooks.policies.finding import Finding
-from dynamo_webhooks.policies.graph.grove_names import ALWAYS_FITS, NAME_LIMIT, SHORTEST_SET, budget, byte_length, set_length, set_name
+from dynamo_webhooks.policies.graph.grove_names import ALWAYS_FITS, MAX_NAME_BYTES, MIN_SET_BYTES, budget, byte_length, set_length, set_name
 from dynamo_webhooks.policies.review import CREATE, Review
 
 MULTI = {"multinode": {"nodeCount": 2}}
@@ -53,7 +53,7 @@ def test_the_verdict_is_that_of_the_names_spelt_out(subtests: pytest.Subtests) -
             for graph_length, name_length in itertools.product((1, 7, 8, 9, 30), range(1, 46)):
                 graph, name = "g" * graph_length, "S" * name_length
                 cut = set_name(graph, budget(name, component))
-                assert bool(findings(graph, {name: component})) is (longest_child(cut, name, component) > NAME_LIMIT), (
+                assert bool(findings(graph, {name: component})) is (longest_child(cut, name, component) > MAX_NAME_BYTES), (
                     graph_length,
                     name_length,
                 )
@@ -64,7 +64,7 @@ def test_a_scaling_group_that_was_asked_for_counts_the_name_twice(graph_length: 
     graph = "g" * graph_length
     for name_length in range(1, 46):
         name = "s" * name_length
-        fits = min(graph_length, SHORTEST_SET) + 2 * name_length <= NAME_LIMIT
+        fits = min(graph_length, MIN_SET_BYTES) + 2 * name_length <= MAX_NAME_BYTES
         assert (findings(graph, {name: FORCED}) == []) is fits, name_length
     assert findings(graph, {"s" * 23: {}, "another": FORCED}) == []
 
@@ -81,7 +81,7 @@ def test_names_are_shortened_as_the_operator_shortens_them() -> None:
     assert set_name("a-very-long-graph-deployment", budget("decode-worker", MULTI)) == "a-very-lon-2ae7"
     assert set_name("short", 45) == "short"
     for widest in range(60):
-        assert len(set_name(graph, widest)) == set_length(graph, widest) >= SHORTEST_SET
+        assert len(set_name(graph, widest)) == set_length(graph, widest) >= MIN_SET_BYTES
 
 
 def test_names_count_as_bytes_in_lower_case() -> None:
@@ -93,8 +93,8 @@ def test_names_count_as_bytes_in_lower_case() -> None:
 
 def test_a_name_that_always_fits_does() -> None:
     widest = budget("s" * ALWAYS_FITS, gms(2**31 - 1))
-    assert widest + SHORTEST_SET <= NAME_LIMIT
-    assert budget("s" * (ALWAYS_FITS + 1), gms(2**31 - 1)) + SHORTEST_SET > NAME_LIMIT
+    assert widest + MIN_SET_BYTES <= MAX_NAME_BYTES
+    assert budget("s" * (ALWAYS_FITS + 1), gms(2**31 - 1)) + MIN_SET_BYTES > MAX_NAME_BYTES
 
 
 def test_only_a_shortened_graph_name_is_said_to_be_shortened() -> None:

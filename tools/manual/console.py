@@ -29,7 +29,7 @@ from tools.written import ROOT
 _SHELL: Final = frozenset("|<>;&$`*?~(){}")  # characters that make a line the shell's business
 INHERITED_VARIABLES: Final = ("TMPDIR", "LD_LIBRARY_PATH")  # all that lines learn of this machine
 _WHEN: Final = "2026-01-01T00:00:00Z"
-_PATIENCE: Final = 120  # seconds for one line
+_TIMEOUT_SECONDS: Final = 120  # for one line
 _GIT: Final = {
     **{f"GIT_{role}_{what}": "you@example.com" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
     **{f"GIT_{role}_DATE": _WHEN for role in ("AUTHOR", "COMMITTER")},
@@ -90,7 +90,7 @@ class Terminal:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
-            timeout=_PATIENCE,
+            timeout=_TIMEOUT_SECONDS,
         )
         # one after the other: in which order two processes print is chance
         return done.returncode, (done.stdout + done.stderr).decode()

@@ -23,7 +23,7 @@ from dynamo_webhooks.cli.commands.completion.candidates import describe
 from dynamo_webhooks.cli.commands.explain.kind import describe_fact
 from dynamo_webhooks.cli.commands.explain.message import load_tables
 from dynamo_webhooks.cli.console.parser import Parser
-from dynamo_webhooks.cli.console.program import COMMANDS, WIDTH
+from dynamo_webhooks.cli.console.program import COMMANDS, MAX_HELP_COLUMNS
 from dynamo_webhooks.cli.daemon.run import PROCESS_METRICS
 from dynamo_webhooks.cli.installation.configuration import VARIABLES
 from dynamo_webhooks.conversion.kind import LEFT, RIGHT, Kind
@@ -95,7 +95,7 @@ def _sections(parser: Parser) -> Iterator[tuple[str, list[argparse.Action]]]:
 def usage(name: str) -> str:
     """What a command is for, and how it is called, in a line as wide on every machine."""
     parser = parser_of(name)
-    formatter = argparse.HelpFormatter(prog=parser.prog, width=WIDTH)
+    formatter = argparse.HelpFormatter(prog=parser.prog, width=MAX_HELP_COLUMNS)
     formatter.add_usage(parser.usage, parser._actions, parser._mutually_exclusive_groups, prefix="")  # noqa: SLF001 - as above
     return f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}.\n\n```\n{formatter.format_help().strip()}\n```"
 

@@ -234,7 +234,7 @@ def _ignoring(name: str) -> Iterator[str]:
 
 # examples in the kind's other version: converted without annotations, judged as by a server, and marked where it reports
 _DIRECTIVE: Final = re.compile(r"^# (?:facts|user|op): .*$", re.MULTILINE)
-_WIDTH: Final = 120
+_MAX_COLUMNS: Final = 120
 
 
 def other_version(rule: Rule) -> str | None:
@@ -334,4 +334,4 @@ def _block(block: str, twin: Example, rule: str, reported: dict[int, list[str]])
 
 def _dumped(fragment: Object) -> str:
     """A fragment as people write it: leaves in one line."""
-    return yaml.safe_dump(fragment, sort_keys=False, default_flow_style=None, width=_WIDTH, allow_unicode=True)
+    return yaml.safe_dump(fragment, sort_keys=False, default_flow_style=None, width=_MAX_COLUMNS, allow_unicode=True)

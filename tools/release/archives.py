@@ -12,14 +12,14 @@ from typing import IO, Final
 
 from tools.release.source import ReleaseError
 
-_OLDEST: Final = 315532800  # seconds; what a zip archive calls the beginning of 1980
+_MIN_ZIP_SECONDS: Final = 315532800  # what a zip archive calls the beginning of 1980
 _REGULAR: Final = 0o100644 << 16
-_LEVEL: Final = 6
+_COMPRESSION_LEVEL: Final = 6
 
 
 def write_zip(target: Path, entries: Mapping[str, bytes], epoch: int, *, head: bytes = b"", compressed: bool = True) -> None:
     """Writes a zip archive, behind `head` where it is given; all its files get the time `epoch`."""
-    when = time.gmtime(max(epoch, _OLDEST))[:6]
+    when = time.gmtime(max(epoch, _MIN_ZIP_SECONDS))[:6]
     with target.open("wb") as opened:
         opened.write(head)
         with zipfile.ZipFile(opened, "w") as archive:
@@ -28,7 +28,7 @@ def write_zip(target: Path, entries: Mapping[str, bytes], epoch: int, *, head: b
                 about.compress_type = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
                 about.create_system = 3  # Unix, whose modes follow
                 about.external_attr = _REGULAR
-                archive.writestr(about, entries[name], compresslevel=_LEVEL)
+                archive.writestr(about, entries[name], compresslevel=_COMPRESSION_LEVEL)
 
 
 def read_zip(source: Path | IO[bytes]) -> dict[str, bytes]:
@@ -46,7 +46,7 @@ def write_tar(target: Path, entries: Mapping[str, tuple[bytes, int]], epoch: int
             about.mtime, about.mode, about.size = epoch, entries[name][1], len(content)
             archive.addfile(about, io.BytesIO(content))
     content = written.getvalue()
-    target.write_bytes(gzip.compress(content, _LEVEL, mtime=0) if target.suffix == ".gz" else content)
+    target.write_bytes(gzip.compress(content, _COMPRESSION_LEVEL, mtime=0) if target.suffix == ".gz" else content)
 
 
 def sha256(file: Path) -> str:

@@ -13,10 +13,10 @@ from typing import Final
 from tools.release.archives import read_zip
 from tools.release.source import ROOT, ReleaseError
 
-_PATIENCE: Final = 900  # seconds, for each program
+_TIMEOUT_SECONDS: Final = 900  # for each program
 _HOOK: Final = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1], {'--build-option': sys.argv[2:]})"
-GLIBC: Final = 28  # the newest 2.x that compiled modules may need: that of the oldest systems with a Python that is supported
-MUSL: Final = 2  # the oldest 1.x of musl that still gets fixes
+MAX_GLIBC_MINOR: Final = 28  # the newest 2.x that compiled modules may need: that of the oldest systems with a Python that is supported
+MIN_MUSL_MINOR: Final = 2  # the oldest 1.x of musl that still gets fixes
 _VERSIONED: Final = re.compile(rb"(GLIBC_[\d.]+|lib[\w+-]+\.so\.\d+)\0")  # symbols and libraries of glibc and gcc; musl has no versions
 
 
@@ -29,9 +29,9 @@ def build_wheel(source: Path, target: Path, epoch: int) -> Path:
 
 def build_compiled(source: Path, target: Path, epoch: int) -> Path:
     """Builds the wheel with compiled modules, for this interpreter and processor. Raises: ReleaseError where it needs a newer glibc."""
-    wheel = _compile(source, target, f"manylinux_2_{GLIBC}", "gcc", SOURCE_DATE_EPOCH=str(epoch))
-    if (needed := newest_glibc(wheel)) > GLIBC:
-        raise ReleaseError(f"compiled modules must run on glibc 2.{GLIBC}, got symbols of 2.{needed}; build on an older system")
+    wheel = _compile(source, target, f"manylinux_2_{MAX_GLIBC_MINOR}", "gcc", SOURCE_DATE_EPOCH=str(epoch))
+    if (needed := newest_glibc(wheel)) > MAX_GLIBC_MINOR:
+        raise ReleaseError(f"compiled modules must run on glibc 2.{MAX_GLIBC_MINOR}, got symbols of 2.{needed}; build on an older system")
     return wheel
 
 
@@ -43,7 +43,7 @@ def build_musl(source: Path, target: Path, epoch: int) -> Path:
         module.unlink()  # of glibc, which setuptools would pack, too
     suffix = str(sysconfig.get_config_var("EXT_SUFFIX")).replace("-gnu.", "-musl.")
     compiler = "musl-gcc -idirafter /usr/include"  # where Debian's Python has a header that its others include
-    wheel = _compile(source, target, f"musllinux_1_{MUSL}", compiler, SOURCE_DATE_EPOCH=str(epoch), SETUPTOOLS_EXT_SUFFIX=suffix)
+    wheel = _compile(source, target, f"musllinux_1_{MIN_MUSL_MINOR}", compiler, SOURCE_DATE_EPOCH=str(epoch), SETUPTOOLS_EXT_SUFFIX=suffix)
     if needed := sorted({name for module in _modules(wheel) for name in _VERSIONED.findall(module)}):
         raise ReleaseError(f"modules for musl must need nothing but musl, got {b', '.join(needed).decode()}; look at musl-gcc's specs")
     return wheel
@@ -72,9 +72,9 @@ def run(command: list[str], folder: Path, **environment: str) -> None:
     """Runs a program of the build, with sets in one order. Raises: ReleaseError."""
     around = {**os.environ, "PYTHONHASHSEED": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1", **environment}
     try:
-        done = subprocess.run(command, cwd=folder, env=around, capture_output=True, text=True, check=False, timeout=_PATIENCE)  # noqa: S603
+        done = subprocess.run(command, cwd=folder, env=around, capture_output=True, text=True, check=False, timeout=_TIMEOUT_SECONDS)  # noqa: S603
     except subprocess.TimeoutExpired as late:
-        raise ReleaseError(f"{command[2]} must end within {_PATIENCE} s, got no end; try again") from late
+        raise ReleaseError(f"{command[2]} must end within {_TIMEOUT_SECONDS} s, got no end; try again") from late
     except FileNotFoundError as error:
         raise ReleaseError(f"{command[0]} must be installed, got none on the PATH; install it") from error
     if done.returncode:

@@ -13,7 +13,7 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[2]
 REPOSITORY: Final = "OWNER/dynamo-webhooks"  # as the pages name it, until REPOSITORY says more
 _TAG: Final = re.compile(r"v(\d+\.\d+\.\d+(?:(?:a|b|rc)\d+)?)")
-_PATIENCE: Final = 60  # seconds, for Git
+_TIMEOUT_SECONDS: Final = 60  # for Git
 
 
 class ReleaseError(Exception):
@@ -73,7 +73,7 @@ def export(target: Path, commit: str = "HEAD") -> None:
 def git(*words: str) -> bytes:
     """What a Git command in this repository writes. Raises: ReleaseError."""
     try:
-        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, check=False, timeout=_PATIENCE)  # noqa: S603, S607
+        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, check=False, timeout=_TIMEOUT_SECONDS)  # noqa: S603, S607
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ReleaseError(f"git {words[0]} must run here, got {type(error).__name__}") from error
     if done.returncode:

@@ -40,7 +40,7 @@ FIRST_TO_GO: Final = "1000"  # when memory runs out
 SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 AGAIN_SECONDS: Final = 0.25  # of CPU, after which the timer raises once more: what ran first may have swallowed it
 GRACE_SECONDS: Final = 2  # of CPU beyond the bound, after which the kernel ends the process
-PATIENCE_SECONDS: Final = 120  # in all, however little CPU the process gets
+MAX_REQUEST_SECONDS: Final = 120  # in all, however little CPU the process gets
 MAX_LOG_LINES: Final = 64  # of one request
 MAX_DESCRIPTORS: Final = 65_536  # numbers are given out from below: a server never has so many
 
@@ -222,7 +222,7 @@ def set_bounds(order: Order) -> None:
     logging.getLogger().setLevel(order.level)
     signal.signal(signal.SIGPROF, spent)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(PATIENCE_SECONDS)
+    signal.alarm(MAX_REQUEST_SECONDS)
     resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(order.cpu) + GRACE_SECONDS, resource.RLIM_INFINITY))
     try:
         data = int(Path("/proc/self/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")

@@ -22,7 +22,7 @@ from .suppress import RuleCoverage, could_report, explain_unknown_word
 
 FORMAT: Final = 1
 _FLAG: Final = "--baseline"
-_DIGITS: Final = 32  # of 64: 128 bits, which no two findings share by chance
+_FINGERPRINT_DIGITS: Final = 32  # of 64: 128 bits, which no two findings share by chance
 
 
 def make_fingerprint(finding: LocatedFinding, ordinal: int) -> str:
@@ -32,7 +32,7 @@ def make_fingerprint(finding: LocatedFinding, ordinal: int) -> str:
     """
     parts = (*_same(finding), str(ordinal))
     text = "".join(f"{len(part)}:{part}" for part in parts)  # with lengths, no part can reach into the next
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_FINGERPRINT_DIGITS]
 
 
 def make_fingerprints(findings: Iterable[LocatedFinding]) -> list[str]:

@@ -30,7 +30,7 @@ from ...yaml.load import Document, InputError, Piece, Source, read_text, split_d
 from .fields import chain_origins, describe_remainder, trace_converted, trace_modernised
 from .served import add_checkpoint_switches, convert_as_served, find_adapters_off, leave_out_marks, leave_out_types
 
-_DEEPEST_LIST: Final = 5
+_MAX_LIST_LEVELS: Final = 5
 _MAX_NAMED_COMMENTS: Final = 5
 
 
@@ -126,7 +126,7 @@ class _Document:
         if not isinstance(data, dict):
             return data
         items, kind = data.get("items"), data.get("kind")
-        if isinstance(items, list) and isinstance(kind, str) and kind.endswith("List") and len(path) < 2 * _DEEPEST_LIST:
+        if isinstance(items, list) and isinstance(kind, str) and kind.endswith("List") and len(path) < 2 * _MAX_LIST_LEVELS:
             converted = [self.value(item, (*path, "items", index)) for index, item in enumerate(items)]
             if all(new is old for new, old in zip(converted, items, strict=True)):
                 return data

@@ -19,10 +19,10 @@ from .finding import DoctorFinding, error, info, warning
 from .observe import ClusterView
 
 SOON: Final = 90 * DAY  # an authority that ends within this time should have been replaced
-DELAY: Final = MINUTE  # until the provisioner acts
+PROVISIONER_DELAY: Final = MINUTE  # until the provisioner acts
 _OWN_WORDS: Final = frozenset({"WebhookConfigMissing"})  # other checks report it more exactly
-_MISSED: Final = 4  # renewals of a Lease in a row, by which its holder is dead
-_LASTING: Final = 15.0  # seconds that a Lease of the provisioner lasts
+_MAX_MISSED_RENEWALS: Final = 4  # of a Lease in a row; beyond, its holder is dead
+_LEASE_SECONDS: Final = 15.0  # of the provisioner
 
 
 def check_secrets(view: ClusterView) -> Iterator[DoctorFinding]:
@@ -70,7 +70,7 @@ def _is_spreading(view: ClusterView) -> bool:
     if state is None or state.mode is Mode.MANAGED or state.hint.phase not in {Phase.TRUST, Phase.SETTLE}:
         return False
     lasted = age_of(state.hint.since, view.now)
-    return lasted is not None and lasted < state.timings.settle + DELAY
+    return lasted is not None and lasted < state.timings.settle + PROVISIONER_DELAY
 
 
 def _authority(view: ClusterView, state: CertificateState) -> Iterator[DoctorFinding]:
@@ -207,7 +207,9 @@ def describe_late_lease(lease: Node, now: datetime) -> str | None:
     """Since when a Lease has not been renewed, if its holder has missed several renewals; None while it is renewed."""
     spec = lease.get("spec") or {}
     renewed = parse_time(spec.get("renewTime"))
-    late = timedelta(seconds=min(float(spec.get("leaseDurationSeconds") or _LASTING), MAX_LEASE_FACTOR * _LASTING) * _MISSED)
+    late = timedelta(
+        seconds=min(float(spec.get("leaseDurationSeconds") or _LEASE_SECONDS), MAX_LEASE_FACTOR * _LEASE_SECONDS) * _MAX_MISSED_RENEWALS
+    )
     if renewed is not None and abs(now - renewed) <= late:
         return None
     return f"since {renewed:%Y-%m-%d %H:%M:%S} UTC" if renewed else "ever"

@@ -32,7 +32,7 @@ from .observe import ClusterView
 
 _MAX_PATH_CHARACTERS: Final = 700
 _MAX_NAMED_OBJECTS: Final = 3  # in one finding
-_LEFT: Final = 5  # and of each kind that is left
+_MAX_LEFT_NAMES: Final = 5  # and of each kind that is left
 
 
 def find_stored_resource(view: ClusterView, kind: Kind) -> Resource:
@@ -159,8 +159,8 @@ async def _left(cluster: Cluster, view: ClusterView, kind: Kind) -> list[DoctorF
     items = await _list_all(cluster, find_stored_resource(view, kind), findings, forbidden="objects", check="objects", harm=harm)
     if items:
         held = sum(bool(each["metadata"].get("finalizers")) for each in items)
-        text = f"{len(items)} are left and may stay: {', '.join(map(format_name, items[:_LEFT]))}"
-        text += f" and {len(items) - _LEFT} more" if len(items) > _LEFT else ""
+        text = f"{len(items)} are left and may stay: {', '.join(map(format_name, items[:_MAX_LEFT_NAMES]))}"
+        text += f" and {len(items) - _MAX_LEFT_NAMES} more" if len(items) > _MAX_LEFT_NAMES else ""
         text += f". To delete them, run kubectl delete {kind.plural} --all --all-namespaces before anything else"
         text += f"; the reconciler then removes the finalizers of {held}" if held else ""
         findings.append(info("objects", f"{kind.plural} of every namespace", text))

@@ -8,7 +8,7 @@ from ....policies.rule import Rule
 from ...yaml.load import load_documents
 from .cause import WILD, Steps
 
-_NAMED: Final = 2  # steps at the end of a path, without keys and indices, by which two places are the same field
+_COMPARED_STEPS: Final = 2  # steps at the end of a path, without keys and indices, by which two places are the same field
 
 
 def fills(rule: Rule, path: Steps) -> bool:
@@ -17,7 +17,7 @@ def fills(rule: Rule, path: Steps) -> bool:
 
 
 def _end(path: Steps) -> Steps:
-    return tuple(step for step in path if step != WILD)[-_NAMED:]
+    return tuple(step for step in path if step != WILD)[-_COMPARED_STEPS:]
 
 
 @cache

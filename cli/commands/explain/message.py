@@ -16,7 +16,7 @@ from .cause import Cause, RuleMessage, find_operator_rules, find_rule_message, s
 from .field import Page
 from .sentence import find_rules_by_text
 
-_FIELDS: Final = 3  # that are pointed out
+_MAX_NAMED_FIELDS: Final = 3  # that are pointed out
 _MAX_MESSAGE_CHARACTERS: Final = 20_000  # a message, not a log
 _MAX_LOCATIONS: Final = 4  # locations of one sentence; several kinds share a block
 _MAX_STEPS: Final = 40  # of a path; every field has fewer
@@ -82,7 +82,7 @@ def find(text: str) -> list[Page]:
         for page in _explain(refusal):
             reported = pages.setdefault(str(page.get("rule") or page.get("words") or page.get("field")), page)
             if "fields" in page:
-                reported["fields"] = [*dict.fromkeys((*reported["fields"], *page["fields"]))][:_FIELDS]
+                reported["fields"] = [*dict.fromkeys((*reported["fields"], *page["fields"]))][:_MAX_NAMED_FIELDS]
     return [*pages.values()]
 
 
@@ -131,10 +131,10 @@ def _fields(words: KnownMessage, causes: Mapping[Cause, Sequence[KnownMessage]])
     if words.rule is UNKNOWN_FIELD:
         paths = [(cause.kinds, match[match.lastgroup or 0]) for cause in matching for match in _UNKNOWN.finditer(cause.text)]
         near = [field.correct_path(".".join((*kinds, path))) for kinds, path in paths]
-        return [*dict.fromkeys(filter(None, near))][:_FIELDS]
+        return [*dict.fromkeys(filter(None, near))][:_MAX_NAMED_FIELDS]
     if words.rule not in _OF_CAUSES:
         return []
-    return [path for path in dict.fromkeys(cause.path for cause in matching) if field.find(path) is not None][:_FIELDS]
+    return [path for path in dict.fromkeys(cause.path for cause in matching) if field.find(path) is not None][:_MAX_NAMED_FIELDS]
 
 
 _OTHER: Final = KnownMessage(
@@ -149,7 +149,7 @@ _OTHER: Final = KnownMessage(
 
 def _other_pages(causes: Iterable[Cause], *, alone: bool) -> list[Page]:
     """Advice for causes that match no rule, with the page of each field; `alone`: the refusal has no other page."""
-    pages = [page for cause in causes if (page := _field_page(cause)) is not None][:_FIELDS]
+    pages = [page for cause in causes if (page := _field_page(cause)) is not None][:_MAX_NAMED_FIELDS]
     return [_OTHER.page, *pages] if pages or (alone and any(cause.kinds and cause.path for cause in causes)) else []
 
 

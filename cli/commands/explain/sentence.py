@@ -15,8 +15,8 @@ from ....policies.words import format_words as in_words
 from .cause import Cause, read_cause
 
 MIN_RULE_CHARACTERS: Final = 12  # of a rule's own texts in the message: fewer are words that many sentences share
-_FIELD: Final = 10  # the score of a rule that mentions the field
-_SHORTEST: Final = 4  # characters of a text between two values that say anything
+_FIELD_SCORE: Final = 10  # of a rule that mentions the field
+_MIN_TEXT_CHARACTERS: Final = 4  # between two values
 _MAX_RULES: Final = 3  # for one sentence: more is no answer
 _ROOM: Final = "dynamo_webhooks.policies."
 _FOREIGN: Final = frozenset({f"dynamo_webhooks.policies.{name}" for name in ("at", "edit", "rule", "review", "words")})
@@ -57,7 +57,9 @@ def _score(rule: Rule, path: str, text: str) -> tuple[int, int]:
     if not characters:
         return 0, 0
     named = _WORD.findall(re.sub(r"\[[^\]]*\]", "", path))
-    return characters + _FIELD * (bool(named) and len(named[-1]) > 1 and named[-1] in words), len(words.intersection(_WORD.findall(path)))
+    return characters + _FIELD_SCORE * (bool(named) and len(named[-1]) > 1 and named[-1] in words), len(
+        words.intersection(_WORD.findall(path))
+    )
 
 
 class RuleTexts(NamedTuple):
@@ -76,7 +78,7 @@ def read_texts(rule: Rule) -> RuleTexts:
         constants |= {text for name in _CHECKS for text in _texts(read_code(name)) if not text.endswith(".")}  # as documentation ends
     constants |= {NAMES[text] for text in constants if text in NAMES}
     texts = {piece for text in constants for wording in in_words(text) for piece in _VALUE.split(wording)}
-    pieces = frozenset(piece for text in texts if len(piece := _flat(text)) >= _SHORTEST and " " in piece)
+    pieces = frozenset(piece for text in texts if len(piece := _flat(text)) >= _MIN_TEXT_CHARACTERS and " " in piece)
     return RuleTexts(pieces, frozenset(word for text in (*texts, *rule.where.values(), *rule.when) for word in _WORD.findall(text)))
 
 

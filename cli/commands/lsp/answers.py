@@ -33,7 +33,7 @@ from .skeletons import SKELETONS
 
 MAX_TEXT_CHARACTERS: Final = 2_000_000
 MAX_EMPTY_CHARACTERS: Final = 10_000  # of a text without a value, such as a licence in comments
-OFFERED: Final = 10  # edits of single findings; each costs a look at the text and holds all of it, and lines may be the whole file
+MAX_OFFERED_EDITS: Final = 10  # of single findings; each costs a look at the text and holds all of it
 _HERE: Final = "dynamo-webhooks-cursor"
 # before the cursor: a line's beginning, or text up to a bracket or comma, and an unfinished key or value
 _ENTRY: Final = re.compile(r"(?P<lead>[ \t]*(?:- +)*|.*[{[,][ \t]*)(?:(?P<key>[\w./-]+):[ \t]+)?(?P<word>[\w./-]*)")
@@ -151,7 +151,7 @@ def list_code_actions(name: str, text: str, context: CheckContext, first: int, l
     """The edits for findings on some lines, one for all findings of the text, and the conversion of v1alpha1 objects."""
     source, whole = Source(name, text), _find_mendable(name, text, context)
     here = [finding for finding in whole if first <= finding.position.line <= last]
-    fixes = [_edited(source, f"{finding.fix or finding.message} ({finding.rule})", [finding]) for finding in here[:OFFERED]]
+    fixes = [_edited(source, f"{finding.fix or finding.message} ({finding.rule})", [finding]) for finding in here[:MAX_OFFERED_EDITS]]
     fixes += [_edited(source, _title(whole), whole)] if len(whole) > 1 else []
     return [action for action in fixes if action is not None] + _converted(name, text, context)
 

@@ -26,7 +26,7 @@ from ...validation.levels import WARNING
 from ...yaml.load import Source
 from ...yaml.positions import Extent
 from .answers import (
-    OFFERED,
+    MAX_OFFERED_EDITS,
     CheckContext,
     CodeAction,
     Completion,
@@ -46,7 +46,7 @@ STATUS: Final = "dynamo-webhooks/status"  # our own request: what a text is judg
 _SCHEMA: Final = frozenset(rule.name for rule in (WRONG_TYPE, UNKNOWN_FIELD, SCHEMA_RULE))  # what editors find by a schema, too
 _NAME: Final = "dynamo-webhooks"  # of the server, and of the source of its diagnostics
 _FIX_ALL: Final = f"{types.CodeActionKind.SourceFixAll.value}.{_NAME}"
-_BEHIND: Final = 2**31 - 1  # a column behind every line
+_MAX_COLUMN: Final = 2**31 - 1  # a column behind every line
 _LINE_END: Final = re.compile("\r\n|[\n\r]")  # of the protocol; YAML 1.1 has more
 
 
@@ -233,7 +233,7 @@ def _actions(
     code_actions = []
     if only is None or _covers(only, types.CodeActionKind.QuickFix.value):
         first, _ = text.line_and_column(types.Position(params.range.start.line, 0))
-        last, _ = text.line_and_column(types.Position(params.range.end.line, _BEHIND))
+        last, _ = text.line_and_column(types.Position(params.range.end.line, _MAX_COLUMN))
         workspace = server.client_capabilities.workspace
         edits = workspace.workspace_edit if workspace else None
         snippets = bool(edits and edits.document_changes and edits.snippet_edit_support)
@@ -267,7 +267,7 @@ def _begins(text: EditorText, diagnostics: types.Diagnostic, finding: LocatedFin
 def _ignores(uri: str, text: EditorText, diagnostics: Sequence[types.Diagnostic], *, snippets: bool) -> list[types.CodeAction]:
     """An edit for each of our findings that the editor shows where it asks; the cursor goes where the reason is to be written."""
     code_actions = []
-    for diagnostic in [diagnostic for diagnostic in diagnostics if diagnostic.source == _NAME][:OFFERED]:
+    for diagnostic in [diagnostic for diagnostic in diagnostics if diagnostic.source == _NAME][:MAX_OFFERED_EDITS]:
         line, _ = text.line_and_column(diagnostic.range.start)
         written = add_ignore_comment(text.source.name, text.source.text, str(diagnostic.code), line)
         if written is None:

@@ -25,7 +25,7 @@ from .report import MigrationReport
 
 OBSERVED: Final = "crd-migration.nvidia.com/observed-generation"  # the later operator's migrator rests where it equals the generation
 POLL_SECONDS: Final = 1.0  # between two looks at API servers
-_TELL: Final = 5.0  # seconds of waiting for them before it is reported
+_REPORT_AFTER_SECONDS: Final = 5.0  # of waiting for them
 
 
 async def store_in(cluster: Cluster, old: Definition, version: str) -> Definition:
@@ -108,7 +108,7 @@ async def wait_for_agreement(context: MigrationContext, definitions: Sequence[De
             return now
         if now - began > context.options.patience:
             raise UnavailableError(0, "", f"API servers must store new writes in {context.options.to}, and do not: {pending}")
-        if now - began > _TELL and not reported:
+        if now - began > _REPORT_AFTER_SECONDS and not reported:
             reported = True
             context.say(f"waiting for API servers: {pending}")
         await context.sleep(POLL_SECONDS)

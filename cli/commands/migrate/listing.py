@@ -12,10 +12,10 @@ from ....kube.resources import Resource, resource_of_kind
 from .context import PAGE, MigrationContext
 from .offline import format_name, list_managed_fields
 
-SLOWEST: Final = 5.0  # seconds between two attempts
-_TELL: Final = 5.0  # seconds of failures before a pause is reported
-_RESTARTS: Final = 5  # times that a list which has become too old is begun anew
-_REFUSALS: Final = 4  # attempts at a page that the converter refuses for one of its objects
+MAX_PAUSE_SECONDS: Final = 5.0  # between two attempts
+_REPORT_AFTER_SECONDS: Final = 5.0  # of failures
+_MAX_RESTARTS: Final = 5  # of a list which has become too old
+_MAX_PAGE_ATTEMPTS: Final = 4  # at a page that the converter refuses for one of its objects
 # in the API server's message when the webhook did not respond, or not in time
 _AWAY: Final = ("failed: Post ", "has prevented the request from succeeding", "unable to handle the request", "too many requests")
 
@@ -51,7 +51,7 @@ class Outage:
         idle = monotonic() - self.last_good
         if idle > self._context.options.patience:
             raise error
-        if idle > _TELL and not self._reported:
+        if idle > _REPORT_AFTER_SECONDS and not self._reported:
             self._reported = True
             self._context.say(f"paused, and trying again for up to {self._context.options.patience:.0f} s: {error.message}")
         await self._context.sleep(backoff.next())
@@ -64,18 +64,18 @@ async def list_pages(
 
     Raises: UnavailableError after the run's patience; ApiError, also where one object spoils its page; Stopped.
     """
-    token, restarts, backoff = "", 0, Backoff(0.2, SLOWEST)
+    token, restarts, backoff = "", 0, Backoff(0.2, MAX_PAUSE_SECONDS)
     while True:
         try:
             page = await context.cluster.page(resource, context.options.namespace, token=token, limit=limit, brief=brief)
         except UnavailableError as error:
-            if is_refusal(error) and backoff.errors + 1 >= _REFUSALS:
+            if is_refusal(error) and backoff.errors + 1 >= _MAX_PAGE_ATTEMPTS:
                 raise ApiError(error.code, error.reason, error.message) from error
             await outage.wait(error, backoff)
             continue
         except GoneError as error:
             restarts += 1
-            if restarts > _RESTARTS and not error.resume:
+            if restarts > _MAX_RESTARTS and not error.resume:
                 raise
             token = error.resume
             continue
@@ -88,8 +88,8 @@ async def list_pages(
 
 
 # Managed fields are harmless until the definition drops their version; then every apply fails.
-_EXAMPLES: Final = 5  # names of objects of a manager
-_MANAGERS: Final = 1000  # managers counted separately; clients choose their names
+_MAX_EXAMPLES: Final = 5  # of objects of a manager
+_MAX_MANAGERS: Final = 1000  # that are counted separately; clients choose their names
 _MAX_MANAGER_CHARACTERS: Final = 128  # which an API server bounds
 
 
@@ -112,12 +112,12 @@ async def count_by_manager(context: MigrationContext, version: str) -> dict[str,
                 managers = {
                     candidate
                     for candidate in _managers(kind, item["metadata"], api_version(version))
-                    if candidate in counts or len(counts) < _MANAGERS
+                    if candidate in counts or len(counts) < _MAX_MANAGERS
                 }
                 objects += bool(managers)
                 for manager in managers:
                     counts[manager] = counts.get(manager, 0) + 1
-                    if len(names := examples.setdefault(manager, [])) < _EXAMPLES:
+                    if len(names := examples.setdefault(manager, [])) < _MAX_EXAMPLES:
                         names.append(format_name(item))
             context.check()
     rows = [{**counted._asdict(), "objects": counts[counted], "examples": names} for counted, names in sorted(examples.items())]

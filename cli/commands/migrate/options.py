@@ -6,7 +6,7 @@ from ...console import flags
 from ...console.options import option, repeatable, switch
 
 VERSIONS: Final = ("v1alpha1", "v1beta1")
-SETTLE: Final = 60.0  # seconds: the time limit of a request to an API server, for which a write may be under way
+SETTLE_SECONDS: Final = 60.0  # the time limit of a request to an API server, for which a write may be under way
 RETRY_TIMEOUT_SECONDS: Final = 1800.0  # of an API server or a webhook that fails
 
 
@@ -22,7 +22,7 @@ class Options(NamedTuple):
     verify: Annotated[bool, switch("only verify: change no definition; objects stored in another version are moved")] = False
     retire: Annotated[str | None, option("also list objects whose managed fields name this version", "VERSION", choices=VERSIONS)] = None
     rate: Annotated[float | None, option("maximum objects per second (default: as fast as possible)", "N", type=float)] = None
-    settle: Annotated[float, option("wait before the proof (default 60: a request's time limit)", "SECONDS", type=float)] = SETTLE
+    settle: Annotated[float, option("wait before the proof (default 60: a request's time limit)", "SECONDS", type=float)] = SETTLE_SECONDS
     patience: Annotated[float, option("wait for a failing API server or webhook (default 1800)", "SECONDS", type=float)] = (
         RETRY_TIMEOUT_SECONDS
     )

@@ -19,7 +19,7 @@ from .offline import find_lost_fields as lost_fields
 from .report import KindReport, MigrationReport, ObjectNote, ObjectNotes
 
 PAGE_OBJECTS: Final = 50  # whole ones: of the largest 75 MB
-_SAMPLES: Final = 3  # objects that are tried, of which one must be converted
+_MAX_SAMPLES: Final = 3  # of which one must be converted
 _MAX_NAMES: Final = 5  # in a sentence
 GRAPH: Final = "DynamoGraphDeployment"
 REQUEST: Final = "DynamoGraphDeploymentRequest"
@@ -158,7 +158,9 @@ async def _converts(context: MigrationContext, outage: Outage, definition: Defin
     """
     reason = ""
     try:
-        async for page in list_pages(context, outage, resource_of_kind(definition.kind, definition.storage), limit=_SAMPLES, brief=True):
+        async for page in list_pages(
+            context, outage, resource_of_kind(definition.kind, definition.storage), limit=_MAX_SAMPLES, brief=True
+        ):
             for item in page:
                 reason = await _converted(context, definition, item["metadata"])
                 if not reason:

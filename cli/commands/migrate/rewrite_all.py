@@ -15,13 +15,13 @@ from ....kube.errors import ApiError, ConflictError, NotFoundError, NotServedErr
 from ....kube.protocol import Node
 from ....kube.resources import Resource, resource_of_kind
 from .context import MANAGER, PAGE, UNTYPED, MigrationContext, Stopped
-from .listing import SLOWEST, Outage, is_refusal, list_pages
+from .listing import MAX_PAUSE_SECONDS, Outage, is_refusal, list_pages
 from .offline import REFUSED, format_name, list_managed_fields
 from .report import ObjectNote, ObjectNotes, PassCounts
 
-_ATTEMPTS: Final = 4  # at an object whose conversion is refused while others succeed; three times as many when none does
-_CONFLICTS: Final = 20  # attempts at an object that others write at the same moment
-_ALONE: Final = 120.0  # seconds for one object that gets no answer while others do
+_MAX_ATTEMPTS: Final = 4  # at an object whose conversion is refused while others succeed; three times as many when none does
+_MAX_CONFLICTS: Final = 20  # with others who write an object at the same moment
+_OBJECT_TIMEOUT_SECONDS: Final = 120.0  # while others are answered
 _MAX_SENTENCE_CHARACTERS: Final = 500  # of an API server
 
 
@@ -118,20 +118,20 @@ class RewritePass:
 
     async def _written(self, resource: Resource, metadata: Node) -> Node:
         """Writes one object anew. Raises: _OwnError; NotFoundError; UnavailableError after the run's patience; Stopped."""
-        began, outage, backoff = monotonic(), self._outage, Backoff(0.1, SLOWEST)
+        began, outage, backoff = monotonic(), self._outage, Backoff(0.1, MAX_PAUSE_SECONDS)
         before = outage.successes
         while True:
             try:
                 made = await self._context.cluster.touch(resource, metadata["name"], metadata.get("namespace", ""), manager=MANAGER)
             except UnavailableError as error:
                 others = outage.successes > before
-                refused = is_refusal(error) and backoff.errors + 1 >= (_ATTEMPTS if others else 3 * _ATTEMPTS)
+                refused = is_refusal(error) and backoff.errors + 1 >= (_MAX_ATTEMPTS if others else 3 * _MAX_ATTEMPTS)
                 untyped = UNTYPED in error.message  # it will not be otherwise the next time
-                if refused or untyped or (others and monotonic() - began > _ALONE):
+                if refused or untyped or (others and monotonic() - began > _OBJECT_TIMEOUT_SECONDS):
                     raise _OwnError(error.message) from error
                 await outage.wait(error, backoff)
             except ConflictError as error:
-                if backoff.errors >= _CONFLICTS:
+                if backoff.errors >= _MAX_CONFLICTS:
                     raise _OwnError(error.message) from error
                 await self._context.sleep(backoff.next())
             except NotFoundError:

@@ -13,7 +13,7 @@ from ....kube.resources import resource_of_kind
 from ....kube.storage_versions import Definition, load_definition
 from . import definition
 from .context import MigrationContext, Stopped
-from .listing import SLOWEST, Outage, count_by_manager
+from .listing import MAX_PAUSE_SECONDS, Outage, count_by_manager
 from .offline import REFUSED
 from .preflight import find_obstacles, make_plan
 from .progress import Progress
@@ -21,8 +21,8 @@ from .report import KindReport, MigrationReport, ObjectNotes, PassCounts
 from .rewrite_all import RewritePass
 
 Answer = TypeVar("Answer")
-_PASSES: Final = 10  # over one kind, before a run gives up to prove that nothing moves any more
-_ROUNDS: Final = 3  # times that the definitions may be changed by others meanwhile
+_MAX_PASSES: Final = 10  # over one kind, before a run gives up to prove that nothing moves any more
+_MAX_ROUNDS: Final = 3  # times that the definitions may be changed by others meanwhile
 
 
 class _ChangedError(Exception):
@@ -58,7 +58,7 @@ class MigrationRun:
         for each in self.report.kinds:
             each.moved = each.already_there = 0
             each.stored_after = each.stored_before
-        for _ in range(_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             try:
                 await self._round(definitions, line)
             except (_ChangedError, ConflictError) as error:
@@ -108,7 +108,7 @@ class MigrationRun:
 
     async def _prove(self, crd: Definition, kind_report: KindReport, line: Line, settled: float) -> None:
         """Passes until one moves nothing, which proves it; after one that moved something, `settled` is waited for."""
-        for _ in range(_PASSES):
+        for _ in range(_MAX_PASSES):
             new_definition = await self._read(crd.name)
             if new_definition.storage != self._context.options.to:
                 raise _ChangedError(f"{new_definition.name} stores new writes in {new_definition.storage}")
@@ -129,7 +129,7 @@ class MigrationRun:
     async def _settle(self, new_definition: Definition, kind_report: KindReport) -> None:
         """Write the proven versions. A definition of which only the status changed meanwhile is read again."""
         cluster, to = self._context.cluster, self._context.options.to
-        for _ in range(_PASSES):
+        for _ in range(_MAX_PASSES):
             try:
                 await self._patient(partial(definition.set_stored_versions, cluster, new_definition, to))
                 break
@@ -165,7 +165,7 @@ class MigrationRun:
 
     async def _patient(self, call: Callable[[], Awaitable[Answer]]) -> Answer:
         """Asks again while nothing answers. Raises: ApiError, UnavailableError after the run's patience; Stopped."""
-        backoff = Backoff(0.2, SLOWEST)
+        backoff = Backoff(0.2, MAX_PAUSE_SECONDS)
         while True:
             try:
                 answer = await call()

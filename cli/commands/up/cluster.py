@@ -29,7 +29,7 @@ Owned = tuple[Resource, Node]
 COMPONENT: Final = "dynamo-webhooks-up"  # how this command calls itself to an API server, and its webhook configurations
 MARK: Final = {"webhooks.nvidia.com/made-by": COMPONENT}
 _DEFINITION_TIMEOUT_SECONDS: Final = 60.0  # to serve or delete a definition
-_FAILING: Final = 10.0  # seconds after which a webhook that can't be called is reported
+_REPORT_AFTER_SECONDS: Final = 10.0  # for which a webhook can't be called
 _POLL_SECONDS: Final = 0.25
 _WHO: Final = Resource("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", namespaced=False)
 # one that only the webhook refuses, and one that gets a default
@@ -91,7 +91,7 @@ async def wait_for_webhooks(cluster: Cluster, url: str, other: str) -> None:
     began = time.monotonic()
     while reason := await _find_uncalled_webhook(cluster):
         waited = time.monotonic() - began
-        if "failed calling webhook" in reason and waited > _FAILING:
+        if "failed calling webhook" in reason and waited > _REPORT_AFTER_SECONDS:
             cause = shorten(reason.rpartition('": ')[2] or reason, 200)
             such = f", such as --address {other}" if other not in url else ""
             raise RefusedError(

@@ -37,7 +37,7 @@ from .restore import CONTROL_PATH, add_control, add_podinfo, add_storage, set_se
 from .storage import Storage
 
 FINISHED_JOB_SECONDS: Final = 300  # for which a Job is kept once the checkpoint has recorded its end
-_DEADLINE: Final = 3600  # seconds
+_JOB_TIMEOUT_SECONDS: Final = 3600
 _POD: Final[Path] = ("spec", "job", "podTemplateSpec", "spec")
 
 
@@ -58,7 +58,7 @@ def make_job(checkpoint: Fields, settings: CheckpointSettings) -> Fields:
         "metadata": _mark_target(template.get("metadata") or {}, checkpoint, target, snapshot_storage),
         "spec": _prepare(template.get("spec") or {}, checkpoint, target, settings, snapshot_storage),
     }
-    spec = {"activeDeadlineSeconds": job.get("activeDeadlineSeconds") or _DEADLINE, "backoffLimit": 0, "template": pod}
+    spec = {"activeDeadlineSeconds": job.get("activeDeadlineSeconds") or _JOB_TIMEOUT_SECONDS, "backoffLimit": 0, "template": pod}
     labels = {CHECKPOINT_ID: read_identity_hash(checkpoint)}
     return make_child("batch/v1", "Job", job_name(checkpoint), labels=labels, owner=checkpoint, spec=spec)
 

@@ -20,7 +20,7 @@ from .storage import VOLUME, Storage, find_configured_storage
 CONTROL_PATH: Final = "/snapshot-control"
 _CONTROL: Final = "snapshot-control"
 _CONTROL_VARIABLE: Final = "DYN_SNAPSHOT_CONTROL_DIR"
-_FOR_EVER: Final = 2**31 - 1  # failures of the startup probe: only the agent knows how long a restore takes
+_MAX_FAILURES: Final = 2**31 - 1  # of the startup probe: only the agent knows how long a restore takes
 _POD_FACTS: Final = {
     "pod_name": "metadata.name",
     "pod_uid": "metadata.uid",
@@ -111,7 +111,7 @@ def _waiting(container: Fields) -> Fields:
     if probe is None:
         probe = {"exec": {"command": ["cat", f"{CONTROL_PATH}/restore-complete"]}, "timeoutSeconds": 1}
     kept = {name: value for name, value in probe.items() if name != "initialDelaySeconds"}
-    return {**kept, "periodSeconds": 1, "failureThreshold": _FOR_EVER, "successThreshold": 1}
+    return {**kept, "periodSeconds": 1, "failureThreshold": _MAX_FAILURES, "successThreshold": 1}
 
 
 def add_storage(pod: Fields, container: Fields, storage: Storage, path: Path) -> None:

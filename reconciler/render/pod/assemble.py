@@ -222,7 +222,7 @@ def change_pod(spec: Fields, main: Fields, plan: PodPlan, settings: Settings) ->
 
 
 LOCK: Final = "failover.lock"
-_APART: Final = 100  # between the master ports of the two engines
+_PORT_DISTANCE: Final = 100  # between the master ports of the two engines
 _DROPPED: Final = frozenset({"DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS", "DYN_HEALTH_CHECK_ENABLED"})
 _FLAG: Final = "--master-port"
 _IN_TEXT: Final = re.compile(r"(--master-port[ =])([0-9]{1,5})(?![0-9])")
@@ -286,15 +286,15 @@ def _move_master_port(engine: Fields) -> None:
         if moved:
             engine[part] = words
             return
-    engine["args"] = [*(engine.get("args") or []), _FLAG, str(29500 + _APART)]
+    engine["args"] = [*(engine.get("args") or []), _FLAG, str(29500 + _PORT_DISTANCE)]
 
 
 def _move_ports(words: list[Any]) -> tuple[list[Any], bool]:
     for index, word in enumerate(words):
         text = str(word)
         if text == _FLAG and index + 1 < len(words) and str(words[index + 1]).isdecimal():
-            return [*words[: index + 1], str(int(words[index + 1]) + _APART), *words[index + 2 :]], True
+            return [*words[: index + 1], str(int(words[index + 1]) + _PORT_DISTANCE), *words[index + 2 :]], True
         if _IN_TEXT.search(text):
-            changed = _IN_TEXT.sub(lambda match: f"{match[1]}{int(match[2]) + _APART}", text, count=1)
+            changed = _IN_TEXT.sub(lambda match: f"{match[1]}{int(match[2]) + _PORT_DISTANCE}", text, count=1)
             return [*words[:index], changed, *words[index + 1 :]], True
     return words, False

@@ -233,7 +233,7 @@ def test_large_files_are_said_and_many_come_in_pieces(
     files(**many, deploy__large="#" * 3000)
     repository.commit()
     files(**{name: text.replace("vllm", "sglang") for name, text in many.items()}, deploy__large=GOOD)
-    monkeypatch.setattr(revision, "LIMIT", 2000)
+    monkeypatch.setattr(revision, "MAX_FILE_BYTES", 2000)
     monkeypatch.setattr(revision, "_MAX_CALL_BYTES", 400)
     ran = _check(command, "deploy")
     assert _found(ran) == [RULE] * 5

@@ -37,7 +37,7 @@ def test_what_is_beyond_the_limit_is_not_even_read(command: Command, files: File
     with (folder / "huge.yaml").open("wb") as file:
         file.truncate(100 * 2**20)
     assert command("check", "huge.yaml") == (4, "", f"huge.yaml: is larger than 32 MiB\n0 objects {BY_DEFAULT}: 1 unreadable\n")
-    monkeypatch.setattr(reading, "LIMIT", 1000)
+    monkeypatch.setattr(reading, "MAX_FILE_BYTES", 1000)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"#" * 1001)))
     assert command("check", "-").err.startswith("-: is larger than")
 

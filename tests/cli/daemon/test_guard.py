@@ -133,7 +133,7 @@ async def test_the_collector_comes_back_when_all_is_listed_or_can_not_be_and_at_
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert gc.isenabled()
-    monkeypatch.setattr(run, "LISTING", 0.01)
+    monkeypatch.setattr(run, "MAX_LISTING_SECONDS", 0.01)
     await asyncio.wait_for(run._uncollected(ProcessState("x", None)), 5)
     assert gc.isenabled()
 

@@ -21,7 +21,7 @@ from pygls.lsp.client import LanguageClient
 from dynamo_webhooks.api.line import DEFAULT_LINE, Line
 from dynamo_webhooks.cli.commands.check.selection import RuleSelection
 from dynamo_webhooks.cli.commands.lsp.answers import (
-    OFFERED,
+    MAX_OFFERED_EDITS,
     CheckContext,
     TextFindings,
     describe_at,
@@ -287,11 +287,14 @@ def test_no_text_and_no_place_raises(text: str, line: int, column: int) -> None:
 
 def test_a_whole_file_is_offered_some_single_edits_and_one_for_all() -> None:
     text = "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {name: g}\nspec:\n  services:\n" + "".join(
-        f"    s{number}: {{componentType: Worker}}\n" for number in range(3 * OFFERED)
+        f"    s{number}: {{componentType: Worker}}\n" for number in range(3 * MAX_OFFERED_EDITS)
     )
     found = list_code_actions("a", text, ASKED, 1, 10_000)
-    assert [one.title for one in found][OFFERED:] == [f"Fix all {3 * OFFERED} in this file", "Convert this file to v1beta1"]
-    assert found[OFFERED].text == text.replace("Worker", "worker")
+    assert [one.title for one in found][MAX_OFFERED_EDITS:] == [
+        f"Fix all {3 * MAX_OFFERED_EDITS} in this file",
+        "Convert this file to v1beta1",
+    ]
+    assert found[MAX_OFFERED_EDITS].text == text.replace("Worker", "worker")
     assert "apiVersion: nvidia.com/v1beta1" in found[-1].text
 
 

@@ -76,7 +76,7 @@ async def test_an_object_whose_keys_one_version_lacks_moves_by_the_other() -> No
 
 async def test_an_outage_is_waited_for_and_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     store, said, failures = await filled(), list[str](), iter(range(40))
-    monkeypatch.setattr(listing, "_TELL", -1.0)
+    monkeypatch.setattr(listing, "_REPORT_AFTER_SECONDS", -1.0)
 
     def away(_: str) -> ApiError | None:
         busy = store.touched and next(failures, None) is not None

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dynamo_webhooks.cli.yaml import yaml_text
-from dynamo_webhooks.cli.yaml.build import ALIASED_VALUES, DEPTH
+from dynamo_webhooks.cli.yaml.build import MAX_ALIASED_VALUES, MAX_LEVELS
 from dynamo_webhooks.cli.yaml.comments import Comment, _start, comments
 from dynamo_webhooks.cli.yaml.load import InputError, Source, load_documents, read_text
 from dynamo_webhooks.cli.yaml.yaml_text import PureParser
@@ -148,16 +148,16 @@ def test_tabs_keys_that_stand_twice_and_half_a_surrogate_pair_are_named() -> Non
 
 
 def test_depth_is_limited_through_aliases_too_and_those_can_not_explode() -> None:
-    assert load_documents("[" * DEPTH + "]" * DEPTH)
-    for text in ("[" * (DEPTH + 1) + "]" * (DEPTH + 1), "a: " * 3 + "[" * 100_000, '[{"a":' * 100_000):
+    assert load_documents("[" * MAX_LEVELS + "]" * MAX_LEVELS)
+    for text in ("[" * (MAX_LEVELS + 1) + "]" * (MAX_LEVELS + 1), "a: " * 3 + "[" * 100_000, '[{"a":' * 100_000):
         with pytest.raises(InputError):
             load_documents(text)
-    deep = "[" * (DEPTH - 10) + "]" * (DEPTH - 10)
+    deep = "[" * (MAX_LEVELS - 10) + "]" * (MAX_LEVELS - 10)
     with pytest.raises(InputError, match="nested deeper"):
         load_documents(f"a: &a {deep}\nb: {'[' * 20}*a{']' * 20}\n")
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
-    with pytest.raises(InputError, match=f"the aliases expand to more than {ALIASED_VALUES:,} values"):
+    with pytest.raises(InputError, match=f"the aliases expand to more than {MAX_ALIASED_VALUES:,} values"):
         load_documents("\n".join(lines))
     data = load_documents("a: &a {b: [1]}\nc: *a\n")[0].data
     data["a"]["b"].append(2)

@@ -1,4 +1,4 @@
-"""What line 1.5 writes otherwise than the Go operator, for the sake of field managers (S-7 and S-8 of tools/manual/conversion_differences.py)."""
+"""What line 1.5 writes otherwise than the Go operator, for the sake of field managers (S-7 and S-8 of conversion_differences.py)."""
 
 from functools import partial
 from typing import Any, Final

@@ -10,7 +10,7 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import CLAIMS, LEASES
 from dynamo_webhooks.kube.times import format_micro_time
 from dynamo_webhooks.reconciler.checkpoint.phases import IMAGE
-from dynamo_webhooks.reconciler.common.problems import RETRY_SLOW
+from dynamo_webhooks.reconciler.common.problems import SLOW_RETRY_SECONDS
 from dynamo_webhooks.reconciler.common.resources import CHECKPOINTS, FINALIZER, JOBS, MANAGER, RETRY
 from dynamo_webhooks.reconciler.render.names import ARTIFACT_VERSION, CHECKPOINT_ID
 from tests.reconciler.checkpoint.objects import HASH, JOB, STATUS, checkpoint, ended, lease
@@ -164,9 +164,9 @@ async def test_a_missing_claim_is_told_and_looked_for_again() -> None:
         text = f"checkpoint storage PVC {NAMESPACE}/snaps does not exist and checkpoint.storage.pvc.create is false"
         assert await site.told("JobCreated") == ("False", "StorageNotReady", text)
         assert (await site.phase(), (await site.checkpoint())["status"]["message"]) == ("Pending", text)
-        assert await site.writes_within(2 * RETRY_SLOW) == []
+        assert await site.writes_within(2 * SLOW_RETRY_SECONDS) == []
         await site.put(claim())
-        await site.later(RETRY_SLOW + 1)
+        await site.later(SLOW_RETRY_SECONDS + 1)
         assert await site.phase() == "Creating"
         await site.mark("completed")
         assert (await site.checkpoint())["status"]["location"] == f"/c/{HASH}/versions/1"
@@ -179,7 +179,7 @@ async def test_a_missing_permission_is_told() -> None:
         await site.later(2)
         assert (await site.told("JobCreated"))[1] == "Forbidden"
         site.cluster.denied.clear()
-        await site.later(RETRY_SLOW + 1)
+        await site.later(SLOW_RETRY_SECONDS + 1)
         assert await site.phase() == "Creating"
 
 

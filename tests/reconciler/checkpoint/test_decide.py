@@ -8,7 +8,7 @@ from dynamo_webhooks.reconciler.checkpoint import phases
 from dynamo_webhooks.reconciler.checkpoint.decide import CheckpointPlan, CheckpointState, decide
 from dynamo_webhooks.reconciler.checkpoint.phases import IMAGE
 from dynamo_webhooks.reconciler.common.conditions import condition_of
-from dynamo_webhooks.reconciler.common.problems import RETRY_SLOW, RETRY_SOON, RETRY_UNLISTED, Refusal
+from dynamo_webhooks.reconciler.common.problems import SLOW_RETRY_SECONDS, SOON_RETRY_SECONDS, UNLISTED_RETRY_SECONDS, Refusal
 from dynamo_webhooks.reconciler.common.resources import RECONCILED
 from dynamo_webhooks.reconciler.render.names import CHECKPOINT_ID
 from dynamo_webhooks.reconciler.render.objects import make_reference
@@ -64,7 +64,7 @@ def test_a_job_of_another_owner_is_left_alone_and_a_restored_one_is_adopted(meta
     assert (plan.adopt, plan.drop, plan.expire) == (job if metadata and not left else None, None, None)
 
 
-@run_each(("after", "phase"), [(RETRY_SLOW, "Pending"), (0.0, "Failed")])
+@run_each(("after", "phase"), [(SLOW_RETRY_SECONDS, "Pending"), (0.0, "Failed")])
 def test_a_refusal_that_only_the_spec_can_end_is_final(after: float, phase: str) -> None:
     plan = _decided(_checkpoint("Pending"), refusal=Refusal("StorageNotReady", "there is no claim", after))
     assert (plan.step.status["phase"], _told(plan, "JobCreated"), plan.requeue_after) == (phase, ("False", "StorageNotReady"), after)
@@ -76,7 +76,7 @@ def test_another_try_begins_with_the_end_of_the_failed_job(job: Node, *, drops: 
     obj = _checkpoint("Failed", conditions=[{"type": "JobCreated", "status": "True", "reason": "JobCreated", "observedGeneration": 1}])
     children = [{"kind": "Job", "metadata": {"name": JOB}}]
     plan = _decided(obj, job, children=children)
-    assert (plan.drop, plan.requeue_after) == ((job, RETRY_SOON) if drops else (None, 0.0))
+    assert (plan.drop, plan.requeue_after) == ((job, SOON_RETRY_SECONDS) if drops else (None, 0.0))
     assert [*plan.children] == ([] if drops else children)
 
 
@@ -99,4 +99,4 @@ def test_a_checkpoint_without_a_generation_says_so_of_its_job() -> None:
 
 def test_at_its_end_a_checkpoint_waits_only_for_jobs_that_are_not_listed() -> None:
     obj = _checkpoint("Ready")
-    assert [_decided(obj, listed=listed).requeue_after for listed in (True, False)] == [0.0, RETRY_UNLISTED]
+    assert [_decided(obj, listed=listed).requeue_after for listed in (True, False)] == [0.0, UNLISTED_RETRY_SECONDS]

@@ -8,7 +8,7 @@ from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import QUEUES
 from dynamo_webhooks.policies.no_effect import KAI_QUEUE
 from dynamo_webhooks.reconciler.common.keys import Key
-from dynamo_webhooks.reconciler.common.problems import RETRY_SLOW
+from dynamo_webhooks.reconciler.common.problems import SLOW_RETRY_SECONDS
 from dynamo_webhooks.reconciler.common.resources import CLIQUE, CLIQUE_SETS, resource_of
 from dynamo_webhooks.reconciler.engine.write import MAX_REPAIRS
 from dynamo_webhooks.reconciler.graph.clique_set import align_with_live
@@ -270,7 +270,7 @@ async def test_a_queue_that_is_missing_is_told_until_it_is_there() -> None:
         assert (condition["reason"], condition["message"]) == ("failed_to_reconcile_the_resources", text)
         assert [one["labels"][QUEUE] for one in (await _set(site))["spec"]["template"]["cliques"]] == ["team"]
         await site.user.create(QUEUES, draft(QUEUES, "team"))
-        await site.later(RETRY_SLOW + 1)
+        await site.later(SLOW_RETRY_SECONDS + 1)
         assert (await site.condition())["reason"] != "failed_to_reconcile_the_resources"
 
 

@@ -17,8 +17,8 @@ from .shared import count_levels, find_report_root, group_notes, make_relative
 from .text import draw_frame, format_summary
 
 MAX_REPORT_CHARACTERS: Final = 60_000
-ROWS: Final = 40  # of the table
-_A_FILE: Final = 12_000  # characters of one file
+MAX_TABLE_ROWS: Final = 40
+_MAX_SECTION_CHARACTERS: Final = 12_000
 _TICKS: Final = re.compile("`+")
 
 
@@ -53,14 +53,14 @@ def _table(result: CheckResult) -> Iterator[str]:
     if by_rule:
         yield from ("", "| Rule | Level | Findings | Files |", "| --- | --- | ---: | ---: |")
     rows = sorted(by_rule.items(), key=lambda row: (row[0][2] == WARNING, -len(row[1]), row[0][0]))
-    for (rule, code, level), some in rows[:ROWS]:
+    for (rule, code, level), some in rows[:MAX_TABLE_ROWS]:
         yield f"| {_code(rule)} ({code}) | {level} | {len(some)} | {len({finding.source.name for finding in some})} |"
-    if len(rows) > ROWS:
-        yield f"| {len(rows) - ROWS} more | | | |"
+    if len(rows) > MAX_TABLE_ROWS:
+        yield f"| {len(rows) - MAX_TABLE_ROWS} more | | | |"
 
 
 def _file(name: str, findings: list[LocatedFinding]) -> str:
-    blocks, room = [], _A_FILE
+    blocks, room = [], _MAX_SECTION_CHARACTERS
     for number, finding in enumerate(findings):
         block = _finding(finding)
         room -= len(block)
@@ -82,7 +82,7 @@ def _finding(finding: LocatedFinding) -> str:
 
 def _listed(title: str, texts: list[str]) -> Iterator[str]:
     """A section of lines, up to what one may hold."""
-    lines, room = [], _A_FILE
+    lines, room = [], _MAX_SECTION_CHARACTERS
     for line in map(escape_unprintable, texts):
         room -= len(line)
         lines.append(line if room >= 0 else "...")

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 _COLOURS: Final = {ERROR: "31;1", FAULT: "31;1", WARNING: "33;1"}
 _DIM: Final = "2"
-_WIDTH: Final = 100  # characters of remedy and hint up to which they share a line
+_MAX_LINE_CHARACTERS: Final = 100  # up to which remedy and hint share a line
 _TAB: Final = 4
-COLUMNS: Final = 120  # of source that are shown of a long line
-_LEAD: Final = 40  # of them before the finding
+MAX_SOURCE_COLUMNS: Final = 120  # that are shown of a long line
+_MAX_LEAD_COLUMNS: Final = 40  # before the finding
 
 
 def format_report(result: CheckResult, *, colour: bool, quiet: bool) -> str:
@@ -85,7 +85,7 @@ def _remedy(finding: LocatedFinding) -> Iterator[str]:
     topic = f"'{finding.field}'" if "*" in finding.field else finding.field or finding.rule
     more = f"more: dynamo-webhooks explain {topic}"
     fix = f"  fix: {escape_unprintable(finding.fix)}" if finding.fix else ""
-    if fix and len(finding.fix) + len(more) <= _WIDTH:
+    if fix and len(finding.fix) + len(more) <= _MAX_LINE_CHARACTERS:
         yield f"{fix}      {more}"
     else:
         yield from filter(None, (fix, f"  {more}"))
@@ -125,7 +125,7 @@ def draw_frame(lines: list[str], position: Position) -> list[str]:
     if not 0 <= index < len(lines):
         return []
     before, marked, rest = split_line(lines[index], position)
-    above = escape_terminal(lines[index - 1][:COLUMNS]).rstrip() if index else ""
+    above = escape_terminal(lines[index - 1][:MAX_SOURCE_COLUMNS]).rstrip() if index else ""
     out = [f"{index:>7} | {above}"] if index and lines[index - 1].strip() else []
     out.append(f"{index + 1:>7} | {before}{marked}{rest}".rstrip())
     out.append(f"{'':>7} | {' ' * _width(before)}{'^' * max(_width(marked), 1)}")
@@ -136,8 +136,8 @@ def split_line(line: str, position: Position) -> tuple[str, str, str]:
     """Format a line for a terminal: before the finding, its marked part, and after it; a long line is cut around the mark."""
     start = min(position.column - 1, len(line))
     end = max(min(position.end_column - 1, len(line)), start)
-    cut = max(0, start - _LEAD) if len(line) > COLUMNS else 0
-    last = cut + COLUMNS
+    cut = max(0, start - _MAX_LEAD_COLUMNS) if len(line) > MAX_SOURCE_COLUMNS else 0
+    last = cut + MAX_SOURCE_COLUMNS
     return escape_terminal(line[cut:start]), escape_terminal(line[start : min(end, last)]), escape_terminal(line[end:last])
 
 

@@ -11,12 +11,12 @@ from ..admission.pipeline import Settings
 from ..admission.registration import Purpose
 from . import convert
 from .admission import answer
-from .convert import NotDivisibleError
 from .envelope import Answer
 from .executor.executor import Executor, LongAnswer
 from .limits import Limits, is_light
 from .routes import Route
 from .short_requests import ShortRequests
+from .split_review import NotDivisibleError
 from .spool import Spool
 
 

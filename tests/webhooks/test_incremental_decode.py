@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from dynamo_webhooks.api.deep import dump
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.webhooks import convert
-from dynamo_webhooks.webhooks.convert import NotDivisibleError, split_review
+from dynamo_webhooks.webhooks import split_review as splitting
 from dynamo_webhooks.webhooks.envelope import MAX_LEVELS
+from dynamo_webhooks.webhooks.split_review import NotDivisibleError, split_review
 from tests.rows import run_each
 from tests.webhooks.requests import conversion as text
 from tests.webhooks.requests import graph
@@ -24,7 +25,7 @@ LEAD: Final = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployme
 @pytest.fixture(autouse=True)
 def everything_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small reviews are enough to see it."""
-    monkeypatch.setattr(convert, "MIN_LONG_REVIEW_BYTES", 0)
+    monkeypatch.setattr(splitting, "MIN_LONG_REVIEW_BYTES", 0)
 
 
 def taken(body: bytes) -> list[Any] | None:
@@ -141,9 +142,9 @@ def test_answers_are_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
         text(MIXED),
     ]
     for body in reviews:
-        monkeypatch.setattr(convert, "MIN_LONG_REVIEW_BYTES", 0)
+        monkeypatch.setattr(splitting, "MIN_LONG_REVIEW_BYTES", 0)
         ours = convert.answer(body, line=Line.V1_2)
-        monkeypatch.setattr(convert, "MIN_LONG_REVIEW_BYTES", len(body) + 1)
+        monkeypatch.setattr(splitting, "MIN_LONG_REVIEW_BYTES", len(body) + 1)
         whole = convert.answer(body, line=Line.V1_2)
         assert (ours.status, ours.body, ours.verdict.outcome, ours.verdict.code) == (
             whole.status,

@@ -10,11 +10,11 @@ from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.webhooks import convert
 from dynamo_webhooks.webhooks.admission import answer
-from dynamo_webhooks.webhooks.convert import NotDivisibleError
 from dynamo_webhooks.webhooks.executor.executor import Executor
 from dynamo_webhooks.webhooks.limits import MAX_LIGHT_BODY_BYTES, Limits, is_light
 from dynamo_webhooks.webhooks.meters import Meter
 from dynamo_webhooks.webhooks.routes import CONVERT, ROUTES
+from dynamo_webhooks.webhooks.split_review import NotDivisibleError
 from tests.hostile.worst import ALPHA, BETA, Recipe, body, ordinary
 from tests.webhooks.requests import GRAPHS, conversion, graph, review
 from tests.webhooks.serving import served

@@ -103,7 +103,10 @@ def _same(first: Remainder, second: Remainder) -> bool:
 
 
 def yaml(body: bytes) -> None:
-    """A text is read into plain data with positions, or refused by a sentence; JSON says the same as to a reader of JSON."""
+    """A text is read into plain data with positions, or refused by a sentence; JSON says the same as to a reader of JSON.
+
+    Not a lone text: it is YAML, for kubectl, too, and U+0085 in it ends a line.
+    """
     text = body.decode(errors="surrogateescape")
     found = list(read_text(Source("-", text)))
     for one in found:
@@ -112,7 +115,7 @@ def yaml(body: bytes) -> None:
             assert (one.line >= 1) is (one.column >= 1)
         else:
             _plain(one)
-    if len(found) == 1 and isinstance(found[0], Document):
+    if len(found) == 1 and isinstance(found[0], Document) and isinstance(found[0].data, dict | list):
         try:
             said = orjson.loads(body)
         except orjson.JSONDecodeError:

@@ -6,7 +6,7 @@ from typing import Any, Final
 import hypothesis
 import orjson
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from tests.hostile.guided import explored
@@ -43,6 +43,7 @@ def test_nothing_unforeseen_is_raised(name: str) -> None:
 @hypothesis.seed(SEED)
 @_SETTINGS
 @given(value=_JSON, first=st.integers(0, 255))
+@example(value="\x85", first=0)
 def test_any_json_is_read(value: Any, first: int) -> None:
     body = orjson.dumps(value)
     TARGETS["envelope"].run(body)

@@ -12,15 +12,18 @@ from cryptography.hazmat.primitives.serialization import Encoding, load_pem_priv
 from dynamo_webhooks.certs.authority import issue_leaf, make_authority
 from dynamo_webhooks.certs.policy import (
     derive,
+    has_converged,
     is_outage,
+    is_probing_impossible,
     leaf_reason,
+    list_foreign_endpoints,
     may_sign,
     renewal_time,
     rotation_reason,
     rotation_time,
     unusable_reason,
 )
-from dynamo_webhooks.certs.state import CertificateState, Endpoint, Hint, Phase, Serving, Timings
+from dynamo_webhooks.certs.state import AuthoritySecret, CertificateState, Endpoint, Hint, Phase, Serving, Timings
 from tests.certs.states import BORN, NOW, PROFILE, authority, bundle, key, leaf, leaf_pair, pair, read, serving_of, state
 from tests.rows import run_each
 
@@ -122,6 +125,11 @@ OTHER_KEY = read(make_authority(NOW - 3 * DAY, key_kind="rsa-2048").certificate)
 def test_each_reason_to_rotate(reason: str, changes: dict[str, Any], now: datetime) -> None:
     """The chain in its order."""
     assert rotation_reason(secret(**changes), now) == reason
+
+
+def test_no_authority_is_no_reason_to_rotate() -> None:
+    assert rotation_reason(replace(state(), authority=None), NOW) == ""
+    assert rotation_reason(replace(state(), authority=AuthoritySecret("1")), NOW) == ""
 
 
 def test_at_most_one_automatic_rotation_a_day() -> None:
@@ -246,6 +254,20 @@ ALL = ("ab",)
 def test_every_row(phase: Phase, facts: dict[str, Any]) -> None:
     """One row of the table; the phase written down decides only where facts can't."""
     assert derive(state(**facts), NOW) is phase
+
+
+def rolling(*endpoints: Endpoint) -> CertificateState:
+    return state("b<a", shows=("ba",), by="b", phase=Phase.ROLL, endpoints=endpoints)
+
+
+def test_endpoints_decide_when_an_old_authority_is_removed() -> None:
+    """Two rounds of all endpoints; one silent endpoint counts as no answer, only silent ones as unreachable."""
+    good, early, old = Endpoint("1", leaf("b"), 2), Endpoint("2", leaf("b"), 1), Endpoint("3", leaf("a"), 9)
+    silent, starting = Endpoint("4", None, 2), Endpoint("5", ready=False)
+    assert all(has_converged(rolling(*found)) for found in ((good,), (), (silent,)))
+    assert not any(has_converged(rolling(*found)) for found in ((good, early), (good, old), (good, silent), (good, starting), (starting,)))
+    assert list_foreign_endpoints(rolling(good, old, silent)) == ("3",)
+    assert [is_probing_impossible(rolling(*found)) for found in ((good, silent), (silent,), (starting,), ())] == [False, True, False, False]
 
 
 def test_a_compromised_authority_settles_quickly() -> None:

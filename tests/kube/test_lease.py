@@ -73,6 +73,19 @@ async def test_a_clean_stop_hands_over_within_one_retry() -> None:
     await heir.stop()
 
 
+async def test_leading_ends_by_the_clock_alone_and_what_another_holds_stays_his() -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    one = election(cluster, "one", timing)
+    assert await one.attempt()
+    timing.seconds = 9.9
+    assert one.leading
+    timing.seconds = 10.0
+    assert not one.leading
+    await cluster.merge_patch(LEASES, "lock", {"spec": {"holderIdentity": "other"}}, "n")
+    await one.release()
+    assert (await stored(cluster))["holderIdentity"] == "other"
+
+
 async def test_a_leader_that_is_cut_off_stops_before_another_begins() -> None:
     one, other, timing = two()
     await timing.advance(5)

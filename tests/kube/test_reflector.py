@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, NotServedError, UnavailableError
+from dynamo_webhooks.kube.errors import ApiError, ForbiddenError, GoneError, NotServedError, UnavailableError
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.reflector import MergedReflector, Reflector, WatchState
 from dynamo_webhooks.kube.resources import CONFIG_MAPS, SERVICES
@@ -51,6 +51,9 @@ async def test_the_store_follows_lists_and_events() -> None:
     await cluster.create(CONFIG_MAPS, config())
     async with reflecting(cluster, timing) as (reflector, kept):
         assert reflector.synced.is_set()
+        late = Kept()
+        reflector.subscribe(late)
+        assert late.told == [(None, "1")]
         await cluster.merge_patch(CONFIG_MAPS, "a", {"data": {"x": "2"}}, "n")
         await cluster.create(CONFIG_MAPS, config("b", "3"))
         await cluster.delete(CONFIG_MAPS, "a", "n")
@@ -167,6 +170,14 @@ async def test_a_watch_that_ends_at_once_is_not_asked_without_a_pause() -> None:
             await timing.advance(0.9)
     assert timing.slept
     assert all(wait >= 0.25 for wait in timing.slept)
+
+
+async def test_a_server_that_always_says_gone_is_not_asked_without_a_pause() -> None:
+    cluster, timing = MemoryCluster(), Timing()
+    cluster.fail(lambda verb, *_: GoneError(410, "Expired", "too old") if verb == "watch" else None)
+    async with reflecting(cluster, timing):
+        await timing.advance(10)
+    assert timing.slept[:4] == [0.25, 0.5, 1.0, 2.0]
 
 
 async def test_a_subscriber_that_raises_does_not_affect_others(caplog: pytest.LogCaptureFixture) -> None:

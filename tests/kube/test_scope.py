@@ -176,6 +176,17 @@ def test_a_dead_holder_loses_its_claim_after_duration_and_grace() -> None:
     assert found.excluded(140) == frozenset()
 
 
+def test_an_old_lease_revives_when_it_is_renewed_and_only_then() -> None:
+    found = claims(lease(renewed=-500))
+    labelled = lease(renewed=-500)
+    labelled["metadata"]["labels"] = {"a": "b"}
+    found.observe(labelled, 110, WALL)
+    assert found.governs("a", 110)
+    found.observe(lease(renewed=-499), 120, WALL)  # a holder whose clock is far behind: what we saw ourselves counts
+    assert not found.governs("a", 159)
+    assert found.governs("a", 160)
+
+
 @run_each(
     ("seen", "ours"),
     [
@@ -223,6 +234,11 @@ def test_nothing_runs_out_while_the_watch_is_down() -> None:
     assert found.governs("a", 5030)
     found.resume(6000)
     assert found.governs("a", 5030)
+    expired = claims(lease(renewed=0))
+    expired.suspend(150)
+    assert expired.governs("a", 150)
+    expired.resume(500)
+    assert expired.governs("a", 500)
 
 
 def test_a_restricted_operator_governs_its_namespace_whatever_leases_say() -> None:

@@ -2,13 +2,16 @@
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
+from types import SimpleNamespace
+from typing import Any
 
 from dynamo_webhooks.kube.protocol import Node
 from dynamo_webhooks.kube.resources import DEPLOYMENTS
-from dynamo_webhooks.reconciler.adapter.controller import adapters_of
+from dynamo_webhooks.reconciler.adapter.controller import adapters_of, prepare_adapter
 from dynamo_webhooks.reconciler.common.keys import Key
 from dynamo_webhooks.reconciler.common.resources import ADAPTERS, GRAPHS
 from tests.reconciler.site import NAMESPACE, Site, disagg, draft, running
+from tests.rows import run_each
 
 ADAPTER = "g-decode"
 
@@ -170,3 +173,20 @@ async def test_an_adapter_without_its_graph_says_so_once_until_it_has_one() -> N
             await site.patch(ADAPTERS, "a", {"metadata": {"labels": {"again": str(told)}}}, 700)
             assert [(name, reason) for name, reason, _ in await site.events()].count(("a", "UpdateFailed")) == told
             await site.make(disagg(replicas=4))
+
+
+@run_each(
+    ("live", "replicas"),
+    [
+        (None, 2),
+        ({"spec": {}}, 2),
+        ({"spec": {"replicas": 5}, "status": {"replicas": 5}}, 2),  # both agreed on 5, and the graph has changed since
+        ({"spec": {"replicas": 5}, "status": {"replicas": 3}}, 5),
+        ({"spec": {"replicas": 5}, "status": {"replicas": 2}}, 5),
+        ({"spec": {"replicas": 5}}, 5),
+    ],
+)
+def test_an_adapter_is_applied_with_the_number_that_changed_last(live: Any, replicas: int) -> None:
+    rendered = {"kind": "DynamoGraphDeploymentScalingAdapter", "metadata": {"name": "a", "namespace": "n"}, "spec": {"replicas": 2}}
+    cache: Any = SimpleNamespace(get=lambda _: live)
+    assert prepare_adapter(rendered, cache)["spec"]["replicas"] == replicas

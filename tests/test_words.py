@@ -3,6 +3,7 @@
 And no page, comment or string cites what a reader of this repository can't open.
 """
 
+import ast
 import io
 import re
 import subprocess
@@ -28,6 +29,11 @@ AVOIDED: Final = re.compile(
 )
 # rooms whose English has been revised; the others follow
 REVISED: Final = ("admission/", "certs/", "cli/", "conversion/", "kube/", "tools/", "webhooks/")
+# names of classes and functions that say what happened, and not what they are or do
+PARTICIPLES: Final = re.compile(
+    r"_?(?:Seen|Told|Said|Asked|Places?|Ways?|Held|Heard|Sight|Several|Territory|Wish|Waits|Found|Made)"
+    r"|_?(?:seen|told|said|asked|places?|ways?|held|heard|sight|several|rest|shown|found|made)"
+)
 # what others wrote, and is kept byte for byte; and the patterns themselves
 EXEMPT: Final = ("tests/golden/recorded/", "tests/cli/check/reports/schemas/", "tests/test_words.py")
 CITATIONS: Final = {
@@ -83,6 +89,17 @@ def test_revised_rooms_are_in_plain_english() -> None:
     modules = {name: text for name, text in TEXTS.items() if name.endswith(".py") and name.startswith(REVISED)}
     assert len(modules) > 80
     assert [place for name, text in modules.items() for place in _avoided(name, text)] == []
+
+
+def test_classes_are_named_by_nouns_and_functions_by_verbs() -> None:
+    defined = [
+        f"{name}: {node.name}"
+        for name, text in TEXTS.items()
+        if name.endswith(".py") and not name.startswith("tests/")
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and PARTICIPLES.fullmatch(node.name)
+    ]
+    assert defined == []
 
 
 @pytest.mark.parametrize("what", CITATIONS)

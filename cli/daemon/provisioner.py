@@ -24,10 +24,10 @@ async def serve(about: Installation, kubeconfig: str, side: SideListeners, pace:
     """Provisions until SIGTERM or SIGINT, then releases the Lease."""
     apart, lease = pace or ProvisionerTimings()
 
-    def made(client: Client) -> Provisioner:
+    def make_provisioner(client: Client) -> Provisioner:
         return Provisioner(client, about, make_identity(), apart=apart, lease=lease)
 
-    await run_daemon("provisioner", COMPONENT, kubeconfig, made, side)
+    await run_daemon("provisioner", COMPONENT, kubeconfig, make_provisioner, side)
 
 
 async def run_once(about: Installation, kubeconfig: str) -> str:

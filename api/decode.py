@@ -140,7 +140,7 @@ def compile_decoder(schema: Node, *, kind: str, api_version: str) -> Decoder:
 
 @cache
 def quick_decoder(kind: str, version: str) -> Callable[[object], bool]:
-    """Tells of an object's members whether `decoder` would find no error, several times sooner than which there are."""
+    """Returns a function that is true if `decoder` would find no error in an object's members; several times faster than listing them."""
     return _compile(_root(whole_schema(kind, version)), {}).fits
 
 

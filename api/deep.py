@@ -16,7 +16,7 @@ MAX_OBJECT_LEVELS: Final = 1_022
 _TOKENS: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]', re.DOTALL)
 
 
-_MANAGED: Final = ("metadata", "managedFields")  # anybody's writes make them longer
+_MANAGED: Final = ("metadata", "managedFields")  # writes of any client make them longer
 _MAX_SHOWN_STEPS: Final = 8  # of a path in a message
 
 
@@ -36,7 +36,7 @@ class Deep:
 
 
 def load(text: bytes | bytearray | memoryview | str) -> Any:
-    """Decode JSON; what is too deep for the decoder becomes `Deep`. Linear in the length. Raises: orjson.JSONDecodeError."""
+    """Decode JSON; maps and lists that are too deep for the decoder become `Deep`. Linear in the length. Raises: orjson.JSONDecodeError."""
     return load_deep(text)[0]
 
 
@@ -60,7 +60,7 @@ def _load_deep(text: bytes) -> Any:
 
     mark = blake2b(text, digest_size=16).hexdigest()  # no text can contain its own digest
     deep: list[Deep] = []
-    outer: list[tuple[list[bytes], int]] = []  # pieces of the texts around, and where what is cut out of them begins
+    outer: list[tuple[list[bytes], int]] = []  # pieces of the enclosing texts, and the start of the part that is cut out of each
     pieces, kept, depth, deepest = list[bytes](), 0, 0, 0
     for token in _TOKENS.finditer(text):
         sign = token[0]

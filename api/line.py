@@ -22,8 +22,8 @@ OLDEST: Final = Line.V1_2
 NEWEST: Final = Line.V1_7
 DEFAULT_LINE: Final = Line.V1_6  # the newest that is known whole; used if no flag, configuration, fact or definition names another
 _NUMBERS: Final = re.compile(r"v?([0-9]{1,19})(?:\.([0-9]{1,19}))?(?![0-9])")
-# By a field that it has in its component of v1beta1, or in the schema of its graphs, a definition of graphs tells its line: the newest
-# first. That of line 1.7 is the one of line 1.6: there the definition of requests has v1beta2, or keeps it in a field if it isn't served.
+# Fields of v1beta1, of a component or of the graph, that show the line of a definition of graphs: the newest line first. Lines 1.6 and 1.7
+# have the same definition of graphs. In line 1.7 the definition of requests has v1beta2, or keeps it in a field if it isn't served.
 _COMPONENT: Final = ("spec", "components", "[]")
 _REQUESTS: Final = "v1beta2"
 _MARKERS: Final[tuple[tuple[Line, tuple[str, ...]], ...]] = (
@@ -69,16 +69,16 @@ def _numbers(version: str) -> tuple[int, int]:
 
 
 def of_definitions(graphs: Any, requests: Any) -> Line | None:
-    """The line of the live definitions of DynamoGraphDeployment and DynamoGraphDeploymentRequest; None if that of graphs tells none.
+    """Returns the line of live definitions of DynamoGraphDeployment and DynamoGraphDeploymentRequest; None if that of graphs shows none.
 
-    What is left of a later release beside older graphs doesn't count.
+    A definition of requests that a later release left beside an older definition of graphs doesn't count.
     """
     line = of_definition(graphs)
     return of_definition(requests) or line if line is Line.V1_6 else line
 
 
 def of_definition(crd: Any) -> Line | None:
-    """The line that a live definition tells: that of graphs any up to 1.6, that of requests 1.7 alone; None for others. Few look-ups."""
+    """Returns the line that a live definition shows: for graphs any up to 1.6, for requests only 1.7; None for others. Few look-ups."""
     schemas = {name: schema for name, schema in _schemas(crd) if isinstance(name, str)}
     graphs = schemas.get("v1beta1")
     if isinstance(_below(graphs, _COMPONENT), dict):

@@ -256,7 +256,7 @@ CHECKPOINT_BETA: Final = (CKPT_SOURCE_BETA, CKPT_JOB_REF, CKPT_JOB_AUTO)
 
 
 def _of_type(field: str, *, switched_on: str = "", first: Rules = (), template: Rules = (), roles: Rules = ()) -> tuple[Rules, Rules]:
-    """The rules of a graph's components, and of single ones, by the name of their type; the others stand in their order between these.
+    """Makes the rules of a graph's components, and of single ones, from the name of their type; inserts the given rules in their order.
 
     (cel-lpx-replicas, cel-lpx-adapter and cel-role-templates of single ones are inferred.)
     """

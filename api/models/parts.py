@@ -169,7 +169,7 @@ class GraphSettings(Part):
 
 
 class GraphProgress(Part):
-    """What was seen of the graph."""
+    """Observed state of the graph."""
 
     observed_generation: Int64 | None = Field(None, description="Generation that this status describes.")
     state: Annotated[GraphState, REQUIRED_ANYWAY] = Field("initializing", description="State of the deployment.")

@@ -1,1 +1,1 @@
-"""The OperatorConfiguration file: its sections, and what is wrong with one."""
+"""The OperatorConfiguration file: its sections, and the problems in a file."""

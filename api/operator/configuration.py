@@ -11,7 +11,7 @@ from .server import Certificates, Logging, Reconciler, Server, Serving
 
 API_VERSION: Final = "operator.config.dynamo.nvidia.com/v1alpha1"
 KIND: Final = "OperatorConfiguration"
-# sections of ours: the Go operator passes over them
+# sections of this project; the Go operator ignores them
 OWN: Final = ("certificates", "controllers", "featureGates", "models", "operator", "reconciler", "requests", "secrets", "serving")
 
 

@@ -1,4 +1,4 @@
-"""Sections of the file about what is opted into (controllers, adapters of models, Secrets), and about what pods connect to."""
+"""Sections of the file about opt-in features (controllers, adapters of models, Secrets), and about services that pods connect to."""
 
 from typing import Annotated, Final, TypeAlias
 

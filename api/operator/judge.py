@@ -1,4 +1,4 @@
-"""What is wrong with a configuration: all of it at once, each with its path, what was seen and what is allowed. No files here."""
+"""Validation of a configuration: all problems at once, each with its path, the value found and the allowed values. Reads no files."""
 
 import re
 from collections.abc import Iterator
@@ -42,12 +42,12 @@ class Problem(NamedTuple):
 
     path: Path
     text: str
-    known: tuple[str, ...] = ()  # for an unknown key: the keys that may stand beside it
+    known: tuple[str, ...] = ()  # for an unknown key: the keys that its section may have
     elsewhere: tuple[str, ...] = ()  # for an unknown key: where a key of that name belongs
 
 
 def drop_absent_values(data: Any) -> Any:
-    """What a file says, without what is as good as absent: null, and 0 or an empty text where it means the default."""
+    """Returns the data of a file without values that count as absent: null, and 0 or an empty text where it means the default."""
     data = _without_null(data)
     for path in _ZERO_IS_DEFAULT:
         value, parent = lookup(data, path), lookup(data, path[:-1])
@@ -66,9 +66,9 @@ def _without_null(data: Any) -> Any:
 
 
 def validate_configuration(data: dict[str, Any], *, complete: bool) -> tuple[OperatorConfiguration, list[Problem]]:
-    """Reads a prepared configuration; with problems, what is returned holds defaults in the place of wrong values.
+    """Reads a prepared configuration, and returns it with its problems; defaults replace wrong values.
 
-    `complete`: the data are a whole file, so that what the Go operator requires must be there.
+    `complete`: the data are a whole file, so the keys that the Go operator requires must be there.
     """
     problems: list[Problem] = []
     configuration = _read(OperatorConfiguration, data, (), problems)
@@ -116,7 +116,7 @@ def _unknown(path: Path, known: tuple[str, ...]) -> Problem:
 
 
 def _across(configuration: OperatorConfiguration, data: dict[str, Any], *, complete: bool) -> Iterator[Problem]:
-    """What no single value tells."""
+    """Yields the problems that no single value shows."""
     if complete:
         yield from _required(configuration, data)
     if configuration.leader_election.enabled and not configuration.leader_election.id:

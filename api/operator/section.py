@@ -103,7 +103,7 @@ _T = TypeVar("_T")
 
 
 class Key(NamedTuple):
-    """One key of a section: its attribute, what it holds, and its description; `inner` is the section, if it holds one."""
+    """One key of a section: attribute, default, allowed values and description; `inner` is the section, if it holds one."""
 
     attribute: str
     default: Any

@@ -121,7 +121,7 @@ class Reconciler:
 
 @section
 class Logging:
-    """What is logged."""
+    """Level and format of log messages."""
 
     level: Annotated[str, one_of("debug", "info", "warn", "warning", "error")] = key(default="info", text="minimum level")
     format: Annotated[str, one_of("json", "console")] = key(default="json", text="JSON lines, or text")

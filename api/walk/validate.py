@@ -230,7 +230,7 @@ def _scale_errors(obj: dict[str, Any]) -> list[FieldError]:
     return [FieldError(("spec", "replicas"), ".spec.replicas", Reason.INVALID, f"Invalid value: {wrong}")]
 
 
-# the CEL phase: compiles each rule that schemas carry once a process, and evaluates it at every place where it stands
+# the CEL phase: compiles each rule of the schemas once per process, and evaluates it at every place that has it
 _IDS: Final = {constraint.rule: constraint.id for constraint in ALL}
 
 

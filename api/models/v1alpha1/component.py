@@ -276,7 +276,7 @@ class ComponentSpec(Component, json_schema_extra=validations(*ALONE_ALPHA)):
 
 
 class ComponentStatus(Part):
-    """What was seen of the component."""
+    """Observed state of the component."""
 
     observed_generation: Int64 | None = Field(None, description="Generation that this status describes.")
     conditions: Conditions
@@ -320,7 +320,7 @@ class GraphSpec(GraphSettings, json_schema_extra=validations(RESTART_ON_CREATE, 
 
 
 class GraphStatus(GraphProgress):
-    """What was seen of the graph."""
+    """Observed state of the graph."""
 
     conditions: Conditions | None = None
     services: dict[str, ServiceReplicaStatus] | None = Field(None, description="Replicas by service.")

@@ -213,7 +213,7 @@ class ComponentSpec(ComponentSettings, json_schema_extra=validations(*ALONE_BETA
 
 
 class ComponentStatus(Part):
-    """What was seen of the component."""
+    """Observed state of the component."""
 
     observed_generation: Int64 | None = Field(None, description="Generation that this status describes.")
     conditions: ConditionsByType | None = None
@@ -245,7 +245,7 @@ class GraphSpec(GraphSettings, json_schema_extra=validations(RESTART_ON_CREATE, 
 
 
 class GraphStatus(GraphProgress):
-    """What was seen of the graph."""
+    """Observed state of the graph."""
 
     conditions: ConditionsByType | None = None
     components: dict[str, ComponentReplicaStatus] | None = Field(None, description="Replicas by component.")

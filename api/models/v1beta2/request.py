@@ -145,7 +145,7 @@ class Search(Part, json_schema_extra=preserve_unknown()):
 
 
 class Recommendation(Part, json_schema_extra=preserve_unknown()):
-    """What is published of the result."""
+    """Part of the result that is published."""
 
     max_candidates: Count = Field(5, description="Candidates at most.")
 

@@ -19,8 +19,8 @@ _CONVERSIONS: Final = frozenset({"bool", "bytes", "double", "duration", "dyn", "
 _PATTERNS: Final = frozenset({"matches", "find", "findAll"})
 _WRITTEN: Final = {"?:": "_?_:_", "!": "!_", "neg": "-_", "[]": "_[_]", "[?]": "_[?_]", "in": "@in"}  # how an API server names operators
 _ACCUMULATOR: Final = "__result__"
-_KEYS: Final = (str, int, Uint, float, bool)  # Python's types of constants that may stand in brackets
-_NOTHING: Final = object()  # the value of what is no constant
+_KEYS: Final = (str, int, Uint, float, bool)  # Python's types of constants that are allowed in brackets
+_NOTHING: Final = object()  # the value of a node that is no constant
 
 
 class _Overload(NamedTuple):
@@ -57,7 +57,7 @@ def _in_full(kind: StaticType) -> StaticType:
 
 
 class CheckResult(NamedTuple):
-    """The type of an expression, and what is wrong with it."""
+    """The type of an expression, and its errors."""
 
     type: StaticType
     faults: tuple[ParseError, ...]
@@ -83,8 +83,8 @@ class Checker:
         self.faults: list[ParseError] = []
         self.late: list[ParseError] = []
         self.scope: dict[str, StaticType] = {}
-        self.literals: list[tuple[Tree, tuple[StaticType, ...]]] = []  # lists and maps, with the types of what is in them
-        self.formats: list[Tree] = []  # calls of `format` whose text and arguments stand there
+        self.literals: list[tuple[Tree, tuple[StaticType, ...]]] = []  # lists and maps, with the types of their entries
+        self.formats: list[Tree] = []  # calls of `format` on a literal text with a literal list of arguments
         self.in_formats = 0  # how many calls of `format` the node is in
         self.types: dict[int, StaticType] = {}
         self.constants: dict[int, Any] = {}
@@ -96,12 +96,12 @@ class Checker:
         return result_type
 
     def fault(self, tree: Tree, sentence: str) -> StaticType:
-        """Notes what is wrong at a node."""
+        """Records an error at a node."""
         self.faults.append(wrong_at(self.text, tree.at, sentence))
         return ERROR
 
     def _late(self, tree: Tree, sentence: str) -> None:
-        """Notes what an API server looks for only where the types are right."""
+        """Records an error that an API server looks for only if the types are right."""
         self.late.append(wrong_at(self.text, tree.at, sentence))
 
     def _const(self, tree: Tree) -> StaticType:
@@ -361,7 +361,7 @@ class Checker:
         return faults
 
     def loop(self, tree: Tree, variables: int) -> list[Tree]:
-        """Opens the scope of a macro, and returns what stands behind its variables."""
+        """Opens the scope of a macro, and returns the arguments after its variables."""
         range_type = self.unifier.resolve(self.type_of(tree.below[0]))
         types: tuple[StaticType, ...]
         if range_type.name == "list":

@@ -1,4 +1,4 @@
-"""Checks a call of `format` whose text and list of arguments stand there, as an API server does when a policy is created."""
+"""Checks a call of `format` whose text and list of arguments are literals, as an API server does when a policy is created."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PRINTED: Final = frozenset(
     {"bool", "bytes", "double", "google.protobuf.Duration", "google.protobuf.Timestamp", "int", "list", "map", "null_type", "string"}
     | {"type", "uint"}
 )
-# clause -> the types that it takes, and the beginning of what is said of others
+# clause -> the types that it takes, and the beginning of the message about others
 _ACCEPTED: Final[dict[str, tuple[frozenset[str], str]]] = {
     "s": (
         _PRINTED,

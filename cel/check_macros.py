@@ -1,4 +1,4 @@
-"""Checks the types of macros, as if they were written out with the functions and operators that they stand for."""
+"""Checks the types of macros, as if they were expanded to the functions and operators that define them."""
 
 from __future__ import annotations
 

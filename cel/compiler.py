@@ -1,6 +1,6 @@
 """Turns a tree into nested Python functions: each takes a frame and returns the value of its node.
 
-A node costs what it costs an API server: the fixed part of a block is charged when the block is entered, the rest by the size of operands.
+Nodes cost the same as in an API server: the fixed part of a block is charged when the block is entered, the rest by the size of operands.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Compiler:
         return root
 
     def _root(self, name: str) -> Run | None:
-        """What a name stands for that isn't a variable of a macro."""
+        """Compiles a name that isn't a variable of a macro."""
         if name in self.names:
             self.used.add(name)
 
@@ -240,7 +240,7 @@ class Compiler:
         return run
 
     def _compare(self, operand: Run, text: str, *, wanted: bool) -> Run:
-        """A comparison with a text that stands there, as in most expressions."""
+        """Compiles a comparison with a literal text, as in most expressions."""
 
         def run(frame: Frame) -> bool:
             value = operand(frame)

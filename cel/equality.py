@@ -1,4 +1,4 @@
-"""Equality, which spends what it visits: one value may stand in another many times, and many levels below it."""
+"""Equality, which is charged for the values that it visits: a value may contain another many times, and at many levels."""
 
 from collections.abc import Iterable
 from typing import Any, Final

@@ -15,7 +15,7 @@ class ParseError(CelError):
 
 
 class EvaluationError(CelError):
-    """An expression that has no value for what it was given. `path` leads to the last field that it read, when it was traced."""
+    """An expression that has no value for the data that it was given. `path` leads to the last field that it read, if it was traced."""
 
     path: tuple[str | int, ...] | None = None
 

@@ -7,12 +7,12 @@ from .errors import OverBudgetError
 
 Run = Callable[["Frame"], Any]
 
-SIZED: Final[set[type]] = {str, bytes, list, dict}  # what is read through by whoever is given it; the library adds its own
+SIZED: Final[set[type]] = {str, bytes, list, dict}  # types of values that functions and operators read through; the library adds its own
 _MAX_FREE_CHARACTERS: Final = 100  # and bytes, whose comparison costs nothing
 
 
 class Frame:
-    """What names stand for, the variables of macros, the budget that is left, and the place read last when it is traced."""
+    """The values of names, the variables of macros, the budget that is left, and, if traced, the place that was read last."""
 
     __slots__ = ("last", "remaining", "roots", "variables")
 
@@ -29,7 +29,7 @@ class Frame:
             raise OverBudgetError
 
     def spend_size(self, *values: Any) -> None:
-        """Takes what it costs to read values through, but for what is in them."""
+        """Takes the cost of reading values through, without that of the values in them."""
         for value in values:
             if type(value) in SIZED:
                 self.remaining -= len(value) // 10
@@ -37,7 +37,7 @@ class Frame:
             raise OverBudgetError
 
     def spend_compared(self, *texts: Any) -> None:
-        """Takes what it costs to compare texts that nobody has read through yet."""
+        """Takes the cost of comparing texts that haven't been read through yet."""
         for text in texts:
             if (type(text) is str or type(text) is bytes) and len(text) > _MAX_FREE_CHARACTERS:
                 self.spend(len(text) // 10)

@@ -82,7 +82,7 @@ def _number(text: str, word: str, at: int, kind: str) -> float:
     base = 16 if digits.startswith("0x") else 10
     bare = digits.removeprefix("0x").lstrip("0") or "0"
     value = int(bare, base) if len(bare) <= 20 else MAX_UINT + 1
-    if value > (MAX_UINT if unsigned else MAX_INT64 + 1):  # one more: a minus may stand before it
+    if value > (MAX_UINT if unsigned else MAX_INT64 + 1):  # one more: a minus may precede it
         raise wrong_at(text, at, f"invalid {'uint' if unsigned else 'int'} literal")
     return Uint(value) if unsigned else value
 

@@ -199,7 +199,7 @@ def _of_optional(compiler: Compiler, tree: Tree, *, flat: bool) -> Run:
 
 
 def _or(compiler: Compiler, tree: Tree) -> Run:
-    """`or` and `orValue`: the argument is evaluated only if there is no value; what is no optional is the result, as in cel-go."""
+    """Compiles `or` and `orValue`: the argument is only evaluated if no value exists; a non-optional value is the result, as in cel-go."""
     operand, (other, cost) = compiler.compile(tree.below[0]), compiler.block(tree.below[1])
     whole = tree.name == "or"
 

@@ -21,7 +21,7 @@ _LEVELS: Final = {sign: level for level, signs in enumerate(("||", "&&", "== != 
 
 
 class Tree(NamedTuple):
-    """A node: what it is, where it begins, its name, the nodes below it, and whatever else belongs to it."""
+    """A node: its kind, its position, its name, the nodes below it, and any other data of its kind."""
 
     kind: str
     at: int
@@ -81,7 +81,7 @@ class _Parser:
         return wrong_at(self._text, self._next.at, f"Syntax error: there must be {' or '.join(wanted)} instead of {found_token}")
 
     def _expression(self) -> Tree:
-        """A condition with its branches, or what stands above them; the only way down into a nested expression."""
+        """Reads a condition with its branches, or an expression without any; the only way down into a nested expression."""
         self._depth += 1
         if self._depth > MAX_LEVELS:
             raise wrong_at(self._text, self._next.at, f"expression recursion limit exceeded: {MAX_LEVELS}")
@@ -136,7 +136,7 @@ class _Parser:
         return tree if count % 2 == 0 else Tree("not" if first.kind == "!" else "neg", first.at, below=(tree,))
 
     def _member(self, tree: Tree) -> Tree:
-        """What is selected, called and indexed behind a value."""
+        """Reads the selections, calls and indexes after a value."""
         if tree.kind == "const" and type(tree.value) is int and tree.value > MAX_INT64:
             raise wrong_at(self._text, tree.at, "invalid int literal")
         for _ in range(2 * MAX_LEVELS):
@@ -213,6 +213,6 @@ class _Parser:
         return Tree(kind, opening.at, below=tuple(items), value=frozenset(optional))
 
     def _comma(self, closing: str) -> None:
-        """A comma, which may also stand before the closing sign."""
+        """Reads a comma, which may also precede the closing sign."""
         if not self._skip(",") and self._next.kind != closing:
             raise self._unexpected((",", closing))

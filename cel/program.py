@@ -82,7 +82,7 @@ class Program:
         self.names: frozenset[str] = frozenset(self._compiler.used)
 
     def evaluate(self, bindings: Mapping[str, object], budget: int = DEFAULT_BUDGET) -> object:
-        """Returns the value for what the names stand for: JSON's data, or a Lazy that makes it. Raises EvaluationError."""
+        """Returns the value for the data bound to the names: JSON's data, or a Lazy that makes it. Raises EvaluationError."""
         compiler = self._compiler
         try:
             return self._run(Frame(bindings, compiler.variables, budget - compiler.cost))
@@ -102,7 +102,7 @@ class Program:
     def evaluate_traced(self, bindings: Mapping[str, object], budget: int = DEFAULT_BUDGET) -> tuple[object, tuple[str | int, ...] | None]:
         """Returns the value and the path to the field that was read last, beginning with a name.
 
-        No path, if none was read that stands in what was given. An EvaluationError has the path, too.
+        The path is None if nothing was read, or if the last read wasn't of the given data. An EvaluationError has the path, too.
         """
         if self._traced is None:
             compiler = Compiler(self.text, self._declared, macros.find, traced=True)

@@ -1,4 +1,4 @@
-"""Types of expressions before they are evaluated, and which of them stand for which others, as in cel-go's type checker."""
+"""Types of expressions before they are evaluated, and which of them are accepted in place of which others, as in cel-go's type checker."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class StaticType:
     __slots__ = ("fields", "is_open", "name", "of", "parts")
 
     def __init__(self, name: str, of: tuple[StaticType, ...] = (), fields: Mapping[str, StaticType] | None = None) -> None:
-        """`fields` are those of a structure; the name of a parameter, which stands for any type, begins with an underscore."""
+        """`fields` are those of a structure; the name of a parameter, which can be bound to any type, begins with an underscore."""
         self.name, self.of, self.fields = name, of, fields
         self.is_open: bool = name[0] == "_" or any(part.is_open for part in of)
         self.parts: int = 1 + sum(part.parts for part in of)
 
     @property
     def is_parameter(self) -> bool:
-        """Whether it stands for any type."""
+        """Whether it can be bound to any type."""
         return self.name[0] == "_"
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ INT: Final = make_type("int")
 NULL: Final = make_type("null_type")
 _KNOWN[("dyn", ())] = DYN
 _TIMES: Final = ("google.protobuf.Timestamp", "google.protobuf.Duration")
-_ALIKE: Final = ("type",)  # whatever they hold, one stands for the other
+_ALIKE: Final = ("type",)  # one is accepted in place of the other, whatever they hold
 _NEVER_NULL: Final = frozenset({"bool", "int", "uint", "double", "string", "bytes", "list", "map", "type"})
 _LETTERS: Final = "ABKV"  # names of parameters in a text
 
@@ -105,7 +105,7 @@ def is_more_general(kind: StaticType, other: StaticType) -> bool:
 
 
 class Unifier:
-    """What parameters stand for. Attempts that fail leave no trace."""
+    """Types that parameters are bound to. A failed attempt changes no binding."""
 
     def __init__(self) -> None:
         self._bound: dict[str, StaticType] = {}
@@ -118,7 +118,7 @@ class Unifier:
         return StaticType(f"_{self._fresh}")
 
     def fit(self, actual: tuple[StaticType, ...], wanted: tuple[StaticType, ...]) -> bool:
-        """Whether types stand for others, one by one; if so, parameters are bound to what they must be."""
+        """Returns whether types are accepted in place of others, one by one; if so, binds parameters to the types that they must be."""
         if len(actual) != len(wanted):
             return False
         self._undo.clear()
@@ -132,7 +132,7 @@ class Unifier:
         return False
 
     def resolve(self, kind: StaticType, *, unbound: StaticType | None = None) -> StaticType:
-        """A type with what its parameters stand for; `unbound` takes the place of those that stand for nothing yet."""
+        """Returns a type with its parameters replaced by the types that they are bound to; `unbound` replaces those not bound yet."""
         return self._resolved(kind, unbound, {}) if kind.is_open else kind
 
     def _resolved(self, kind: StaticType, unbound: StaticType | None, known: dict[int, StaticType]) -> StaticType:
@@ -167,7 +167,7 @@ class Unifier:
         return kind.name in _ALIKE or (len(kind.of) == len(other.of) and all(map(self._fits, kind.of, other.of)))
 
     def _substitute(self, kind: StaticType, parameter: StaticType) -> tuple[bool, bool]:
-        """Whether a parameter may stand for a type, and whether it already stood for one."""
+        """Returns whether a parameter may be bound to a type, and whether it was already bound to one."""
         if is_same(kind, parameter):
             return True, True
         bound = self._bound.get(parameter.name)

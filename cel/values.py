@@ -168,7 +168,7 @@ MAX_SHOWN_KEY_CHARACTERS: Final = 200
 
 
 def class_of(value: object) -> type:
-    """Returns the Python class that stands for a value's type: that of the language, for a class derived from it."""
+    """Returns the Python class that represents a value's type: for a derived class, the class of the language that it is derived from."""
     kind = type(value)
     if kind in _KINDS:
         return kind
@@ -228,7 +228,7 @@ def look_up(container: Any, key: Any) -> Any:
 
 
 def _show_key(key: Any) -> str:
-    """The beginning of a key: a look-up that fails costs nothing for what it was asked."""
+    """Returns the beginning of a key: a failed look-up is charged nothing for its key."""
     if type(key) is str or type(key) is bytes:
         return str(key[:MAX_SHOWN_KEY_CHARACTERS])
     return str(key) if class_of(key) in SCALARS else "a list or a map"

@@ -87,7 +87,7 @@ def _double_of_string(text: str) -> float:
 
 @function("string", float)
 def print_double(value: float) -> str:
-    """Prints a double with as few digits as tell it from its neighbours; from a million on with a power of ten, as Go's %g."""
+    """Prints a double with the fewest digits that distinguish it from its neighbours; from a million on with a power of ten, as Go's %g."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

@@ -1,4 +1,4 @@
-"""Named formats, such as `format.dns1123Label()`, which say what is wrong with a text."""
+"""Named formats, such as `format.dns1123Label()`, which list the errors of a text."""
 
 import re
 from base64 import b64decode
@@ -45,7 +45,7 @@ _NAME_WORDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format and what it finds wrong."""
+    """A format, and the function that lists the errors of a text."""
 
     name: str
     check: Callable[[str], list[str]]

@@ -139,7 +139,7 @@ _PRINTERS: Final[dict[type, Callable[[Any], str]]] = {
     Timestamp: print_timestamp,
     Duration: print_duration,
 }
-# what stands in a list or a map
+# printers of values in a list or a map
 _INNER: Final = {
     **_PRINTERS,
     str: _quoted,

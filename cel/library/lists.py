@@ -26,7 +26,7 @@ def _sum(items: list[Any]) -> Any:
 
 
 def _less(item: Any, other: Any) -> bool:
-    """Whether a value is below another; what is no number is below none."""
+    """Returns whether a value is less than another; NaN is neither less nor greater than any value."""
     if any(type(value) is float and isnan(value) for value in (item, other)):
         return False
     return bool(_below(item, other))

@@ -70,7 +70,7 @@ def _parse_range(text: str) -> CIDR:
 
 
 def _reading(name: str, parse: Callable[[str], object]) -> None:
-    """A function that tells whether a text can be read."""
+    """Declares a function that returns whether a text can be parsed."""
 
     @function(name, str)
     def reads(text: str) -> bool:

@@ -85,7 +85,7 @@ def _quantity(text: str) -> Quantity:
 
 @method("isInteger", Quantity)
 def _is_integer(value: Quantity) -> bool:
-    """Whether it is kept as a whole number: `1.0` and `1000m` are not, nor is what is too long to be read fast."""
+    """Returns whether a quantity is kept as a whole number: `1.0` and `1000m` are not, nor are those too long to be read fast."""
     return value.small is not None and value.small[1] >= 0 and MIN_INT64 <= value.nanos // _NANO <= MAX_INT64
 
 

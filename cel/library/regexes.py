@@ -10,7 +10,7 @@ from ..regex.syntax import RegexError
 
 
 def _regex(frame: Frame, pattern: str, text: str) -> Regex:
-    """The machine of a pattern; it spends what it takes to read the pattern, and to search the text."""
+    """Returns the machine of a pattern, and charges the cost of reading the pattern and searching the text."""
     frame.spend(len(pattern))
     try:
         machine = compile_regex(pattern)

@@ -48,7 +48,7 @@ def parse_url(text: str) -> URL:
     if not scheme and not text.startswith("/") and text != "*":
         raise _wrong(text, "invalid URI for request" if text and text[0] != ":" else "missing protocol scheme" if text else "empty url")
     if scheme and not authority and not path.startswith("/"):
-        return URL(scheme.lower(), "", "", query)  # what stands behind the scheme is no path
+        return URL(scheme.lower(), "", "", query)  # the text after the scheme is no path
     user, _, host = (authority or other).rpartition("@")
     for part in (user, host, path, fragment):
         if (wrong := _WRONG_ESCAPE.search(part)) is not None:

@@ -36,7 +36,7 @@ def read_pattern(text: str) -> Tree:
 
 
 class Regex:
-    """A machine: instructions are (kind, what it needs, where it goes), and begin at 0."""
+    """A machine: instructions are (kind, operand, next instructions), and begin at 0."""
 
     def __init__(self, text: str) -> None:
         self._code: list[tuple[str, Any, tuple[int, ...]]] = []

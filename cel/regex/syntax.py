@@ -162,7 +162,7 @@ class _Parser:
         return flags
 
     def _group_flags(self, flags: str, start: int) -> str | None:
-        """Reads what stands behind `(?`, up to the colon or the bracket; None for a group with a name, which is read too."""
+        """Reads the flags after `(?`, up to the colon or the bracket; None for a group with a name, which is read too."""
         for opening in ("P<", "<"):
             if self._skip(opening):
                 end = self.text.find(">", self.at)
@@ -238,7 +238,7 @@ class _Parser:
         return ("chars", escaped if isinstance(escaped, Chars) else _one(escaped, flags))
 
     def _escaped(self, start: int, flags: str) -> Chars | str:
-        """What stands behind a backslash: a set or a character."""
+        """Reads the text after a backslash: a set or a character."""
         kind = self.text[self.at : self.at + 1]
         self.at += 1
         if kind.lower() in _PERL and kind:
@@ -333,7 +333,7 @@ def _range(text: str) -> tuple[str, str]:
 
 
 def _times_in(tree: Tree) -> int:
-    """How often repetitions in one another repeat what is in them, where they say a number."""
+    """Returns how often nested repetitions repeat their content, where they give a number."""
     kind = tree[0]
     if kind in ("cat", "alt"):
         return max(map(_times_in, tree[1]), default=1)

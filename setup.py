@@ -15,7 +15,7 @@ from setuptools import find_namespace_packages, setup
 NAME = "dynamo_webhooks"  # the one name that is installed; its links are for mypy and import-linter, and installing needs none
 ROOMS = ("admission", "api", "cel", "certs", "cli", "conversion", "kube", "policies", "reconciler", "webhooks")
 
-# what is compiled, by folder: all that a request runs through. No subclass of what isn't compiled may have weak references
+# compiled modules, by folder: all that a request runs through. No subclass of what isn't compiled may have weak references
 _MODULES = {
     "webhooks": "access_log admission bodies callers connection convert envelope fair_queue http1 jobs log_lines log_text meters reply "
     "routes server short_requests split_review",

@@ -1,4 +1,4 @@
-"""Which containers run a component's engine: the main one of a template, of those of roles, or a sidecar. The only place that says so."""
+"""The containers that run a component's engine: the main one of its template or its roles' templates, or a sidecar. Decided only here."""
 
 from typing import Final
 

@@ -53,7 +53,7 @@ class _Conditions:
             node.bits |= bit
 
     def read(self, content: Any) -> int:
-        """The bits of the content of the field, which is not null. A list stands for each of its entries."""
+        """Returns the bits of the content of the field, which is not null. A list counts as each of its entries."""
         bits = self.bits
         for sign, values, bit in self.by_value:
             if _fits(content, sign, values):

@@ -36,14 +36,14 @@ _MARKS: Final = ("labels", "annotations")
 
 
 def may_run_on_grove(review: Review) -> bool | None:
-    """Whether Grove runs a graph; None if nobody knows."""
+    """Returns whether Grove runs a graph; None if that is unknown."""
     remembered = review.annotations.get(WORKLOAD_PROVIDER) if is_line_1_5(review) else None
     grove = remembered == GROVE if remembered else False if opts_out_of_grove(review) else review.facts.grove
     return grove if isinstance(grove, bool) else None
 
 
 def list_ignored(graph: Fields, line: Line, *, grove: bool | None) -> Ignored:
-    """The places of a v1beta1 graph that have no effect. Where nobody knows whether Grove runs it, those without any on either side."""
+    """Lists the places of a v1beta1 graph that have no effect. If `grove` is None, lists those without effect on Grove and off it."""
     annotations, spec = (graph.get("metadata") or {}).get("annotations"), graph.get("spec") or {}
     ignored: Ignored = []
     if annotations and not annotations.keys().isdisjoint(_OF_GRAPHS):

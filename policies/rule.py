@@ -111,7 +111,7 @@ class Rule:
     name: str
     where: Where
     # fields of the match of which one must be present and not null ("field", "block.field", "field=value", or "services.*.field" of some
-    # entry); a list on the way stands for each of its entries; (): always
+    # entry); a list on the way counts as each of its entries; (): always
     when: tuple[str, ...] = ()
     on: frozenset[str] = frozenset()
     needs: tuple[str, ...] = ()

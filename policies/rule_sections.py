@@ -1,6 +1,6 @@
 """The documentation of a rule: its title, and sections below headings, the last ones with examples.
 
-An example is a diff that removes the mistake; an empty line stands between examples. A line such as `{worker}` stands for those that
+An example is a diff that removes the mistake; an empty line separates examples. A line such as `{worker}` is short for the lines that
 `_BASES` has for it, and `wired` for a checkpoint whose pod is wired for the GPU memory service; pages show them written out.
 """
 

@@ -5,7 +5,7 @@ from typing import Final
 
 _PART: Final = r"[0-9A-Za-z-]+"
 _VERSION: Final = re.compile(rf"v?([0-9]+)(?:\.([0-9]+))?(?:\.([0-9]+))?(?:-({_PART}(?:\.{_PART})*))?(?:\+{_PART}(?:\.{_PART})*)?")
-_PLAIN: Final = re.compile(r"v?[0-9]{1,19}(?:\.[0-9]{1,19}){0,2}")  # what nearly everybody writes, told at a glance
+_PLAIN: Final = re.compile(r"v?[0-9]{1,19}(?:\.[0-9]{1,19}){0,2}")  # the form of nearly all versions, recognised faster
 _DIGITS: Final = frozenset("0123456789")
 _MAX_NUMBER: Final = 2**64 - 1
 _CACHED: Final[set[str]] = set()  # versions that were found to be some: a cluster's objects have few

@@ -44,9 +44,9 @@ def multinode_requires_orchestrator(at: At) -> Findings:
 
 
 def _can_run(at: At) -> bool:
-    """Whether there is an orchestrator; one that is known to be there is enough, so the fact about the other may be unknown.
+    """Returns whether there is an orchestrator; one that is known to exist is enough, so the fact about the other may be unknown.
 
-    A graph that is to be a DisaggregatedSet is not refused: its reconciler tells whether it can be one.
+    A graph that is to be a DisaggregatedSet is not refused: its reconciler reports whether it can be one.
     """
     return at.review.facts.lws is True or not explain_off_grove(at) or provider(at) == DISAGGREGATED or bool(at.fact("lws"))
 

@@ -8,7 +8,7 @@ from ..review import Fields
 from ..rule import REQUEST, Stage, differs, rule
 
 _TEMPLATE: Final = ("overrides", "profilingJob", "template")
-# what is taken of an author's template: of its pod, of that one's security, and of the first container
+# fields that are taken from a user's template: from its pod, the pod's security context and the first container
 TAKEN_OF_POD: Final = (
     *("tolerations", "nodeSelector", "affinity", "priorityClassName", "schedulingGroup", "serviceAccountName", "runtimeClassName"),
     *("dnsPolicy", "dnsConfig", "terminationGracePeriodSeconds", "topologySpreadConstraints", "automountServiceAccountToken"),
@@ -51,7 +51,7 @@ def dgdr_pod_refused(at: At) -> Findings:
     pod = template.get("spec") or {}
     spec = _take(pod, (*TAKEN_OF_POD, *_LISTS)) | {"securityContext": _take(pod.get("securityContext"), TAKEN_OF_SECURITY)}
     containers = pod.get("containers") or ()
-    # the job's own name stands for that of its first container; others are not taken, nor are variables without a name
+    # the first container gets the job's own name; other containers are not taken, nor are variables without a name
     spec["containers"] = [{**_take(container, _OF_CONTAINER), "name": _PROFILER} for container in containers[:1] if container]
     for taken in spec["containers"]:
         taken["env"] = [variable for variable in taken.get("env") or () if variable and variable.get("name")]

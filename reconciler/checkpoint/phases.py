@@ -1,4 +1,4 @@
-"""The phases of a checkpoint: what its status says next, from what was observed. Whoever acts on that is elsewhere."""
+"""The phases of a checkpoint: its next status, from the observed state. Other modules act on it."""
 
 from collections.abc import Sequence
 from datetime import datetime

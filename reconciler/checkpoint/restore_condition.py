@@ -1,4 +1,4 @@
-"""Whether a component's pods are restored from its checkpoint, which of them could not be, and what is said of that. Pure."""
+"""The restore condition: whether a component's pods are restored from its checkpoint, which could not be, and the messages. Pure."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -163,9 +163,9 @@ class FailedPod(NamedTuple):
 
 
 def find_failed_pods(pods: Iterable[Fields], restore: Restore) -> list[FailedPod]:
-    """The pods whose agent says that they can't be restored from this snapshot, by name. Such a pod waits for ever.
+    """List the pods whose agent reports that they can't be restored from this snapshot, sorted by name. Such a pod waits for ever.
 
-    Pods that nothing controls don't count: anybody may label them so, and nothing makes them anew.
+    Pods without a controller don't count: any user may label a pod like this, and no controller would replace it.
     """
     failed = []
     for pod in pods:
@@ -192,13 +192,13 @@ def format_snapshot(restore: Restore) -> str:
 
 
 def describe_fallback(obj: Fields, restore: Restore, checkpoint: str) -> RestoreState:
-    """What is said of such an object."""
+    """Return the state of an object whose pods start cold because they could not be restored."""
     text = f"pods could not be restored from version {restore.version} of DynamoCheckpoint {checkpoint}, and start cold"
     return RestoreState(FAILED, f"{text}; take another version, or remove annotation {annotation_of(obj)} to try again")
 
 
 def describe_failures(state: RestoreState | None, failed: list[FailedPod], *, falls_back: bool) -> str:
-    """What is said of pods that fail; empty where none does."""
+    """Describe the pods that could not be restored; empty if there are none."""
     if not failed:
         return ""
     names = ", ".join(f"{failure.pod} (container {failure.container})" for failure in failed[:3])
@@ -284,7 +284,7 @@ def _mentions_waiting(graph: Fields) -> bool:
 
 
 def explain_missing_claim(index: ObjectIndex, checkpoints: CheckpointSettings, namespace: str) -> str:
-    """What is said where the claim of the configuration is not held, and not to be made. Raises: RenderError as `storage.configured`."""
+    """Explain a configured claim that is neither held nor to be created; empty for none. Raises: RenderError as `find_configured_storage`."""
     volume = storage.find_configured_storage(checkpoints)
     if volume is None or checkpoints.pvc.create or index.get("PersistentVolumeClaim", namespace, volume.claim) is not None:
         return ""
@@ -307,7 +307,7 @@ def _find_checkpoint(wanted: Fields, index: ObjectIndex, namespace: str) -> Fiel
 
 
 def _find_agent_storage(index: ObjectIndex, namespace: str) -> storage.Storage | None:
-    """Where an agent of the input keeps snapshots; None where none does, or what stands there is no DaemonSet's shape."""
+    """Find where an agent of the input keeps snapshots; None if none does, or if an agent doesn't have the shape of a DaemonSet."""
     try:
         agents = [
             agent for agent in index.all("DaemonSet", namespace) if string_map(agent["metadata"].get("labels")).get(PART) == storage.AGENT

@@ -1,4 +1,4 @@
-"""From which snapshot a component's pods are restored: what of that must be asked of the cluster. What follows from it is pure."""
+"""The choice of the snapshot that a component's pods are restored from: the part that reads the cluster. The rest is pure."""
 
 import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -101,7 +101,7 @@ def read_checkpoint_block(component: Node) -> Node | None:
 
 
 def is_unlisted(context: Context, settings: Settings) -> bool:
-    """Whether it is not known yet which checkpoints there are; where they can't be read, it is known that there are none for us."""
+    """Return whether the checkpoints are not listed yet. If they can't be read, this process has none, and need not wait."""
     return not settings.pod_snapshots and not context.cache.knows(CHECKPOINT) and CHECKPOINT not in context.cache.unavailable()
 
 
@@ -155,7 +155,7 @@ async def choose_restore(context: Context, obj: Node, pods: PodTemplates | None,
 def _find_wait(
     context: Context, component: Node, pods: PodTemplates | None, hindered: RestoreState | None, settings: Settings
 ) -> RestoreState | None:
-    """What is said of a component that has no pods until its checkpoint is ready; None where nothing would end the wait."""
+    """Return the state of a component that has no pods until its checkpoint is ready; None if it has pods or nothing would end the wait."""
     others = bool((read_experimental(component, "checkpoint") or {}).get("checkpointRef")) and SWITCH.is_off(context.settings)
     awaited = CHECKPOINT not in context.cache.unavailable() and (others or SWITCH.is_on(context.settings, context.detector.known))
     if pods is None or pods.has_pods or not (settings.checkpoints.enabled and awaited):
@@ -180,7 +180,7 @@ def _choose(pods: PodTemplates, wanted: Restore, name: str, held_version: str, *
 
 
 def _keep_restored(context: Context, pods: PodTemplates | None, checkpoints: CheckpointSettings) -> RestoreChoice | None:
-    """What running pods of the same images stay restored from while nobody can read which checkpoints there are."""
+    """Keep the snapshot of running pods with the same images while the checkpoints can't be read; None in any other case."""
     lacking = context.cache.unavailable().get(CHECKPOINT)
     if lacking is None or pods is None or pods.live is None or not checkpoints.enabled:
         return None
@@ -294,7 +294,7 @@ _UNAVAILABLE: Final = "RestoreUnavailable"
 
 
 async def read_pod_snapshot(context: Context, obj: Node, wanted: Node, *, enabled: bool) -> RestoreState:
-    """What is said of a component with a checkpoint; its pods start cold. Costs at most one read. Raises: ApiError."""
+    """Return the state of a component with a checkpoint; its pods start cold. Costs at most one read. Raises: ApiError."""
     name, why = str(wanted.get("checkpointRef") or ""), explain_cold_start(wanted)
     if not enabled:
         return RestoreState("RestoreOff", "checkpoint.enabled is false in the configuration; pods start cold")

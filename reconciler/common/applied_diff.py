@@ -1,4 +1,4 @@
-"""Whether an object already contains what is to be applied, ignoring additions of servers and others. Pure."""
+"""Whether an object already contains the fields to apply, ignoring additions by servers and other writers. Pure."""
 
 import hashlib
 from typing import Any

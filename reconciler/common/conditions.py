@@ -44,7 +44,7 @@ class Condition(NamedTuple):
 
 
 def merge_conditions(before: Sequence[Node], now: Sequence[Condition], moment: datetime) -> list[Node]:
-    """All conditions: others' stay, ours keep the time of their last change."""
+    """Merge `now` into the conditions `before`: other conditions stay, and those of `now` keep the time of their last change."""
     out = {str(old.get("type")): dict(old) for old in before}
     for condition in now:
         was = out.get(condition.type) or {}
@@ -73,7 +73,7 @@ def is_true(status: Node, kind: str) -> bool:
 
 
 def set_condition(status: Node, kind: str, condition: Condition | None, moment: datetime) -> Node:
-    """A status with the condition of a type, or without one where nothing is told; the same where that changes nothing."""
+    """Return a status with the condition of a type, or without it if `condition` is None; an equal status if nothing changes."""
     before = status.get("conditions") or ()
     if condition is not None:
         return {**status, "conditions": merge_conditions(before, [condition], moment)}

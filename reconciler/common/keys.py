@@ -23,7 +23,7 @@ def key_of(obj: Node) -> Key:
 
 
 def kind_and_name(obj: Node) -> tuple[str, str]:
-    """What tells an object from others of its namespace."""
+    """Return the kind and name, which identify an object in its namespace."""
     return obj["kind"], obj["metadata"]["name"]
 
 

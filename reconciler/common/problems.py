@@ -9,7 +9,7 @@ from ...kube.protocol import Node
 
 _ORCHESTRATORS: Final = re.compile(r"\b(?:podcliquesets|podcliques|podcliquescalinggroups|leaderworkersets|disaggregatedsets)\b")
 MAX_MESSAGE_CHARACTERS: Final = 2000  # of a condition; Events have at most a thousand
-MAX_LEVELS: Final = 200  # of maps and lists; what is rendered adds a few, and JSON is written down to 254
+MAX_LEVELS: Final = 200  # of maps and lists; rendering adds a few, and the JSON writer allows 254
 _MARK: Final = "tooDeep"
 UNLISTED_RETRY_SECONDS: Final = 1.0  # until the next pass while objects of a kind are being listed
 SOON_RETRY_SECONDS: Final = 2.0  # until the next pass over an object that is about to change
@@ -73,7 +73,7 @@ def join_messages(problems: list[Problem]) -> str:
 
 
 def cut_nested(obj: Node) -> None:
-    """Takes the spec from an object that is nested deeper than that. Linear in the size of the object."""
+    """Empty a spec that is nested deeper than `MAX_LEVELS`. Linear in the size of the object."""
     level = _nested([obj.get("spec")])
     for _ in range(MAX_LEVELS + 1):
         if not level:

@@ -49,7 +49,7 @@ class ComponentController(Controller):
     )
 
     def keys_of(self, change: Change, cache: Cache) -> Iterable[Key]:
-        """The component of a StatefulSet, whose LeaderWorkerSet lies between them."""
+        """Find the component of a StatefulSet through the LeaderWorkerSet that owns it."""
         if change.key.kind != STATEFUL_SET or not change.differs(read_counts):
             return ()
         name = str((change.obj["metadata"].get("labels") or {}).get(SET_NAME))
@@ -93,7 +93,7 @@ async def _act(context: Context, state: ComponentState, plan: ComponentPlan) -> 
     if not state.choice.is_waiting and not is_of_a_graph(obj) and condition_of(now, AVAILABLE)["status"] == "False":
         now, look = await add_pod_reasons(context, obj, now, AVAILABLE)  # a graph has all its pods' reasons
     was, became = (condition_of(status, AVAILABLE).get("status") for status in (before, now))
-    # that nothing is ready yet is no news, and that all is ready for the first time is told of the graph
+    # a first condition makes no Event if it is False, nor for a component of a graph, which reports its own readiness
     news = was or (became == "True" and not is_of_a_graph(obj))
     if await context.writer.patch_status(obj, now) and was != became and news:
         condition = condition_of(now, "DynamoComponentReady")
@@ -131,7 +131,7 @@ def _workers(context: Context, workload: Node) -> Iterator[Node | None]:
 
 
 def _is_handed_to(context: Context, obj: Node, uid: str) -> bool:
-    """Whether what a component's graph owns is the component's: after the graph has moved away from Grove."""
+    """Return whether a component takes over the children of its graph, once the graph has moved away from Grove."""
     owner = controller_reference(obj) or {}
     graph = context.cache.get(Key(GRAPH, obj["metadata"]["namespace"], str(owner.get("name"))))
     return owner.get("kind") == GRAPH and owner.get("uid") == uid and graph is not None and not find_orchestrator(context, graph).grove

@@ -80,7 +80,7 @@ async def _observe_restore(context: Context, state: ComponentState) -> Component
 
 
 def observe_component(component: Node, children: Sequence[Node], *, beside_graph: bool = False) -> ObservedState:
-    """The selectors that a component's children have, and whose it was; `beside_graph` says that the graph of its label is there."""
+    """Observe the selectors of a component's children, and whether it was a graph's; `beside_graph`: the graph of its label exists."""
     name = frozenset({str(component["metadata"]["name"])})
     left = beside_graph or any(read_graph_label(component) in _parent_graphs(child) for child in children)
     observed = ObservedState(orphans=name if left else frozenset())
@@ -105,7 +105,7 @@ def _pod_selector(child: Node) -> dict[str, str]:
 
 
 def _parent_graphs(child: Node) -> set[str]:
-    """The graphs that the pods of a child are told that they belong to."""
+    """List the graphs that the environment of a child's pods names as their own."""
     containers = object_items((_pod_template(child).get("spec") or {}).get("containers"))
     variables = [variable for each in containers for variable in object_items(each.get("env")) if variable.get("name") == PARENT]
     return {str(variable.get("value")) for variable in variables}

@@ -1,8 +1,8 @@
-"""What the cluster holds, as last reported or written by this process.
+"""The cache of the cluster's objects, as last reported by a watch or written by this process.
 
-Each watch keeps its objects in memory, without parts that nobody reads, and indexes them by owner and by what the watch says. Own writes
-count at once, until the watch has reported them: a pass never decides by a state before its own last write. A change that is reported
-during a write of the same object is passed on after it, because half of all writes are reported before they are answered.
+Each watch keeps its objects in memory, without the parts that no code reads, and indexes them by owner and by its `index_values`. The
+response to an own write counts until the watch reports that write, so a pass never decides from a state before its own last write. A change
+that is reported during a write of the same object is passed on after it, because half of all writes are reported before they are answered.
 """
 
 import asyncio
@@ -70,7 +70,7 @@ class Cache:
         return {kind: each.reason for kind, each in self.reflectors.items() if each.state in _UNREADABLE}
 
     def unreadable(self) -> list[str]:
-        """Unreadable kinds that somebody must do something about: forbidden ones, and missing definitions of ours."""
+        """List unreadable kinds that a user must act on: forbidden ones, and kinds of this project whose definition is missing."""
         forbidden = WatchState.FORBIDDEN
         return [kind for kind in self.unavailable() if self.watches[kind].need >= Need.OURS or self.reflectors[kind].state is forbidden]
 
@@ -186,6 +186,6 @@ def _index_values(watch: Watch | None, obj: Node | None) -> set[Hashable]:
 
 
 def _version(obj: Node) -> int:
-    """Versions are numbers in fact, whatever they are in name; one that isn't is never newer."""
+    """Return the resource version as a number, which it is in practice; any other text counts as the oldest."""
     text = str(obj["metadata"].get("resourceVersion") or "")
     return int(text) if text.isascii() and text.isdigit() else 0

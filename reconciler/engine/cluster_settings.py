@@ -22,10 +22,11 @@ def index_account(account: Node) -> list[Hashable]:
 
 
 def render_settings(context: Context, namespace: str) -> Settings:
-    """Settings for objects of one namespace.
+    """Make the settings for objects of one namespace.
 
-    What is served but not permitted counts as there: making it fails with a sentence about the permission, which is better than to run
-    the same graph in another way. Pull secrets are nobody's but the pods': we may not read Secrets, hence name none.
+    A kind that is served but not permitted counts as present: creating its objects fails with a message about the permission, which is
+    better than running the same graph in another way. The settings name no pull secrets, so pods have only their own: without an opt-in
+    the reconciler may not read Secrets.
     """
     account = find_pods_account(context.cache, namespace)
     return make_settings(context.settings, read_served(context.detector.known), service_account=account)
@@ -37,7 +38,7 @@ def find_pods_account(cache: Cache, namespace: str) -> str:
 
 
 def read_served(known: Mapping[str, Presence]) -> Settings:
-    """What the cluster serves; what nobody knows counts as not there."""
+    """Return which capabilities the cluster serves; an unknown one counts as not served."""
     capabilities = (GROVE, LWS, DISAGGREGATED_SETS, KAI, DRA, ISTIO)
     grove, lws, disaggregated, kai, dra, istio = (
         capability.name in known and bool(known[capability.name].served) for capability in capabilities
@@ -46,7 +47,7 @@ def read_served(known: Mapping[str, Presence]) -> Settings:
 
 
 def read_facts(context: Context) -> Facts:
-    """The facts by which objects are judged that no webhook has judged; what is not known is left to be so."""
+    """Return the facts for judging objects that no webhook has judged. Unknown facts stay unknown."""
     settings, known = context.settings, context.detector.known
 
     def fact(name: str, switch: bool | None = None) -> bool | Unknown:

@@ -17,7 +17,7 @@ class Controller(Protocol):
 
     kind: str
     watches: tuple[Watch, ...]  # of the kind, and of what its passes read beside it; of several watches of a kind the first counts
-    # of a kind of ours that configuration or permissions may exclude: what it reports is written into the status of objects
+    # for a kind of this project that configuration or permissions may exclude; the status of its objects then reports why
     switch: Switch | None = None
 
     def keys_of(self, _change: Change, _cache: Cache, /) -> Iterable[Key]:
@@ -28,7 +28,7 @@ class Controller(Protocol):
         return ()
 
     async def run(self, _context: Context, /) -> None:
-        """What goes on beside the passes while this process leads; it is cancelled in the end."""
+        """Run a task beside the passes while this process leads; it is cancelled at the end."""
         return
 
     async def reconcile(self, context: Context, obj: Node, /) -> PassResult:

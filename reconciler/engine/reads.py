@@ -31,7 +31,7 @@ class PodReadLimiter:
         self._clock = clock
         self._last: dict[str, tuple[float, str, float]] = {}  # uid of the object -> when, its namespace, the pause after it; oldest first
         self._wait_starts: dict[str, list[_WaitStart]] = {}  # uid of the object -> since when it has waited, oldest first
-        self.texts: dict[str, str] = {}  # uid of the object -> what was read, as long as it counts as read
+        self.texts: dict[str, str] = {}  # uid of the object -> text from the last read, as long as that counts
 
     def begin(self, obj: Node, since: datetime, moment: datetime) -> tuple[datetime, bool]:
         """Since when an object waits: `since`, or when its spec was edited, if that is later; and whether it is looked at soon.

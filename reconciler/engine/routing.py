@@ -12,7 +12,7 @@ Controllers = Mapping[str, Controller]  # by kind
 
 
 def route_change(change: Change, cache: Cache, controllers: Controllers) -> list[Key]:
-    """The keys to pass over. An owner's pass knows what it has just written; status is another pass's."""
+    """List the keys to reconcile. The pass over an owner knows its own writes of children, but not a status that another pass wrote."""
     key, controller = change.key, controllers.get(change.key.kind)
     keys: list[Key] = []
     if controller is not None and (not change.exists or change.differs(read_intent)):
@@ -21,7 +21,7 @@ def route_change(change: Change, cache: Cache, controllers: Controllers) -> list
         keys.append(key)  # another controller may have begun, or ended, to act on it
     # the pass that made a change knows all about it
     if not change.is_own_write or (controller is not None and change.differs(read_status)):
-        # an owner that is gone may have been the one that controlled it: what else waits for that object, its pass finds
+        # an owner that controlled the object gets a pass even if it is gone: that pass finds what else waits for the object
         keys += [owner for owner, controls in _owners(change, controllers).items() if controls or cache.get(owner) is not None]
     for each in controllers.values():
         keys += each.keys_of(change, cache)
@@ -29,7 +29,7 @@ def route_change(change: Change, cache: Cache, controllers: Controllers) -> list
 
 
 def is_overwritten(change: Change, controllers: Controllers) -> bool:
-    """Whether somebody else has written the status of an object of ours, of which its own pass must have another look."""
+    """Return whether another writer changed the status of an object of a controller's kind, so that its pass must look at it again."""
     controller = controllers.get(change.key.kind)
     if change.is_own_write or not change.exists or controller is None or controller.switch is not None:
         return False
@@ -37,7 +37,7 @@ def is_overwritten(change: Change, controllers: Controllers) -> bool:
 
 
 def _owners(change: Change, controllers: Controllers) -> dict[Key, bool]:
-    """All owners that an object has or had, of any number, and whether they control it: one that shares it, or has lost it, looks again."""
+    """Return all owners that an object has or had, and whether each controls it. An owner that shares or has lost it gets a pass, too."""
     owners: dict[Key, bool] = {}
     for owner in list_owners(change.old) + list_owners(change.new):
         if owner.get("kind") in controllers:

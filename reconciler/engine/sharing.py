@@ -7,7 +7,7 @@ _PARTS: Final = frozenset({str, dict, list})
 
 
 class Interner:
-    """Remembers the parts that were met lately, in two generations: what is not met again in the time of one is forgotten."""
+    """A memory of recent parts, in two generations: a part that doesn't come again during one generation is forgotten."""
 
     def __init__(self) -> None:
         self._now: dict[object, Any] = {}
@@ -17,12 +17,12 @@ class Interner:
         return len(self._now) + len(self._before)
 
     def share(self, obj: dict[str, Any]) -> None:
-        """Replaces the parts of an object, which must be the caller's alone, by equal ones that are known."""
+        """Replace the parts of an object by known equal ones. No other code may use the object."""
         for name, value in obj.items():
             obj[name] = self._part(value)
 
     def _part(self, value: Any) -> Any:
-        """An equal value. Parts of a known map or list live as long as it does, so that their identities tell them apart."""
+        """Return an equal value. Parts of a known map or list live as long as it does, so their ids identify them."""
         kind = type(value)
         if kind is str:
             return self._known(value, value)

@@ -11,7 +11,7 @@ from .watch import Known
 
 
 class Switch(NamedTuple):
-    """The key in `controllers` and the capability share the name, and the component and the chart's value that grant what it needs."""
+    """One switch. The key in `controllers`, the capability, and the component and chart value that grant permissions share its name."""
 
     name: str
     until: Line | None = None  # the first operator release in which nothing acts on the kind
@@ -23,7 +23,7 @@ class Switch(NamedTuple):
         return explain_missing_permission(self.name)
 
     def is_off(self, settings: OperatorConfiguration) -> bool:
-        """Whether the configuration says so."""
+        """Return whether the configuration turns the kind off."""
         return bool(getattr(settings.controllers, self.name) == OFF)
 
     def is_on(self, settings: OperatorConfiguration, known: Known) -> bool:

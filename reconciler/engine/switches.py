@@ -68,11 +68,11 @@ def _explain_inaction(context: Context, switch: Switch, kind: str) -> tuple[str,
 async def _report_no_controller(
     context: Context, wait_times: WaitTimes, obj: Node, reason: str, text: str, *, others: bool = True
 ) -> PassResult:
-    """Put a condition on an object while nobody acts on it; without `others` nobody can. Raises: ApiError, StandDownError."""
+    """Set a condition on an object that no controller acts on; without `others` none can. Raises: ApiError, StandDownError."""
     status: Node = obj.get("status") or {}
     if obj["metadata"].get("deletionTimestamp"):
         return PassResult()
-    # a condition that is not ours is another controller's word
+    # another controller has acted on it if there is any other condition, or an observed generation
     if others and (
         any(condition.get("type") != RECONCILED for condition in status.get("conditions") or ()) or status.get("observedGeneration")
     ):
@@ -86,7 +86,7 @@ async def _report_no_controller(
 
 
 async def _report_forbidden(context: Context, obj: Node, text: str) -> PassResult:
-    """Tells in a condition, or else an Event, of the missing permission that ended a pass. Raises: ApiError, StandDownError."""
+    """Report a missing permission in a condition, and in an Event if that is new or forbidden. Raises: ApiError, StandDownError."""
     try:
         changed = await _set_reconciled(context, obj, FORBIDDEN, text)
     except ForbiddenError:
@@ -97,7 +97,7 @@ async def _report_forbidden(context: Context, obj: Node, text: str) -> PassResul
 
 
 async def _set_reconciled(context: Context, obj: Node, reason: str = "", text: str = "") -> bool:
-    """Makes the condition say so, or takes it away without a reason; returns whether it was another before."""
+    """Set the condition to False with a reason, or remove it without one; returns whether the status was written."""
     now = context.cache.get(key_of(obj)) or obj
     status: Node = now.get("status") or {}
     condition = Condition(RECONCILED, "False", reason, text, obj["metadata"].get("generation")) if reason else None

@@ -76,7 +76,7 @@ class Change(NamedTuple):
 
 
 def read_intent(obj: Node | None) -> object:
-    """What somebody else than this process may have changed."""
+    """Return the parts that writers other than this process may change."""
     if obj is None:
         return None
     names = ("uid", "generation", "annotations", "labels", "finalizers", "deletionTimestamp")

@@ -48,8 +48,8 @@ class Writer:
     async def put(self, child: Node, owner: Node | None, inherits: Callable[[str], bool] = lambda _: False) -> Node:
         """Create or update a child of `owner` (None for an unowned one); returns the live object.
 
-        `inherits(uid)` returns whether the owner may take over another object's child. Without an owner, an object that we didn't make is
-        returned as it is, and one that we made and nobody owns is overwritten.
+        `inherits(uid)` returns whether the owner may take over another object's child. Without an owner, an object that another writer
+        made is returned as it is, and one that this reconciler made is overwritten unless it has a controller.
 
         Raises: ApiError; NameTakenError if the name has another owner; ContestedError; StandDownError.
         """
@@ -287,7 +287,7 @@ def _is_predecessor(former: Node, owner: Node) -> bool:
 
 
 def mark_applied(child: Node) -> Node:
-    """The child to apply: with its digest, and with our label unless its whole kind is watched."""
+    """Return the child to apply: with its digest, and with the reconciler's label unless its whole kind is watched."""
     metadata = child["metadata"]
     labels = dict(metadata.get("labels") or {})
     if not str(child["apiVersion"]).startswith(f"{GROUP}/"):

@@ -80,7 +80,7 @@ async def _adopt(context: Context, state: GraphState) -> float:
 
 
 def _lost_grove(context: Context, state: GraphState, result: GraphResult) -> bool:
-    """Whether Grove, which was served, no longer is: the watch of its sets is about to tell."""
+    """Return whether Grove was served and no longer is: the watch of its sets reports that soon."""
     unserved = state.orchestrator.grove and result.grove is None and context.cache.knows(CLIQUES)
     return unserved and any(problem.category == "not_found" for problem in result.problems)
 

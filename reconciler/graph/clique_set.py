@@ -17,7 +17,7 @@ _LISTS = ("cliques", "podCliqueScalingGroups", "resourceClaimTemplates")
 
 
 async def read_cliques(context: Context, graph: Graph) -> None:
-    """Read a graph's set that another operator made: it lacks our label, by which sets are watched. Raises: ApiError."""
+    """Read a graph's set that another operator made: it lacks the label by which sets are watched. Raises: ApiError."""
     key = Key(CLIQUES, graph.namespace, names.set_name(graph))
     if context.cache.get(key) is not None:
         return
@@ -79,7 +79,7 @@ def _in_order(ours: list[Node], theirs: list[Node]) -> list[Node]:
 
 
 async def _scale(context: Context, graph: Graph, live: Node, problems: list[Problem]) -> None:
-    """Scale what Grove has made; what it has not made yet is scaled when it appears."""
+    """Scale the objects that Grove has made; the others are scaled when they appear."""
     for member, runner in pair_with_runners(graph, context.cache.owned(live)):
         wanted = member.fields.get("replicas")
         if runner is None or wanted in (None, runner["spec"].get("replicas")) or runner["metadata"].get("deletionTimestamp"):

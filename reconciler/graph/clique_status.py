@@ -123,7 +123,7 @@ def _explain_unobserved(obj: Node) -> str:
 
 
 def _explain_unprocessed(clique_set: Node, cliques: Sequence[Node]) -> str:
-    """Why a set isn't as it should be. Grove says so only at the end of a roll; until then its cliques show the progress."""
+    """Explain why a set is not processed. Grove notes that only at the end of a roll; until then its cliques show the progress."""
     why, updated = _explain_unobserved(clique_set), sum(map(_is_current, cliques))
     if why and updated < len(cliques) and "observedGeneration" in (clique_set.get("status") or {}):
         return f"performing rolling update: {updated} of {len(cliques)} podcliques are updated"
@@ -131,7 +131,7 @@ def _explain_unprocessed(clique_set: Node, cliques: Sequence[Node]) -> str:
 
 
 def _is_current(clique: Node) -> bool:
-    """Whether all pods of a clique are of its current template, as far as Grove tells it."""
+    """Return whether all pods of a clique are of its current template, as far as Grove reports templates."""
     if not _is_updated(clique):
         return False
     wanted = (clique["metadata"].get("labels") or {}).get(_TEMPLATE)
@@ -139,7 +139,7 @@ def _is_current(clique: Node) -> bool:
 
 
 def _is_restarted(name: str, restart: str, owned: Sequence[Node]) -> bool:
-    """Whether all cliques of a component have been replaced since a restart was asked for; only where Grove tells of templates."""
+    """Return whether all cliques of a component were replaced since a restart was requested; False if Grove doesn't report templates."""
     mine = [clique for clique in owned if clique["kind"] == CLIQUE and (clique["metadata"].get("labels") or {}).get(COMPONENT) == name]
     marked = all((clique["metadata"].get("annotations") or {}).get(RESTART_AT) == restart for clique in mine)
     reported = all(

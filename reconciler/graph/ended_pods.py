@@ -1,4 +1,4 @@
-"""Pods of a graph on Grove that have ended: Grove counts them, and neither deletes nor replaces them. Deleted, they are made anew."""
+"""Ended pods of a graph on Grove. Grove counts them, but neither deletes nor replaces them; when they are deleted, it makes new ones."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
@@ -57,7 +57,7 @@ def trim_pod(pod: Node) -> None:
 
 
 def find_ended(cliques: Cliques) -> list[EndedPod]:
-    """What is to be replaced: an engine with its group, any other pod alone."""
+    """List the pods to replace: an ended engine with its group, any other pod alone."""
     pods = [pod for _, each in cliques for pod in each]
     engines: dict[tuple[str, ...], list[Node]] = {}
     for pod in filter(_is_engine, pods):
@@ -111,7 +111,7 @@ def _locate(pod: Node, index: str = "") -> tuple[str, ...]:
 
 
 async def replace_ended_pods(context: Context, graph: Node, below: Sequence[Node], problems: list[Problem]) -> tuple[dict[str, str], float]:
-    """Replace pods that ended; what is not whole and why, and seconds until the next look, 0 for none. Raises: StandDownError."""
+    """Replace ended pods; returns why pods and cliques are incomplete, and seconds until the next look or 0. Raises: StandDownError."""
     if not context.cache.knows(PODS.kind):
         return {}, 0.0
     cliques = [

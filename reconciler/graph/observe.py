@@ -102,7 +102,7 @@ async def _observe_graph(context: Context, obj: Node, orchestrator: Orchestrator
 
 
 def _explain_lost_provider(context: Context, graph: Node) -> str:
-    """Why a graph that runs as a DisaggregatedSet stays as it is; empty unless its annotation doesn't say so any more."""
+    """Explain why a graph that runs as a DisaggregatedSet is left unchanged: its annotation was removed. Empty if it was not."""
     made = find_set(context.cache.owned(graph))
     if made is None or WORKLOAD_PROVIDER in (graph["metadata"].get("annotations") or {}):
         return ""
@@ -161,7 +161,7 @@ def _stored_key(context: Context, graph: Node) -> str:
 
 
 def note_unlabelled(context: Context, graph: Graph) -> list[Note]:
-    """That a graph's policy has no effect where nobody labels its pods with their place."""
+    """Note that a graph's policy has no effect if the reconciler may not label the pods with their place."""
     if not any(find_label_key(graph, member) for member in graph.members) or context.presence(TOPOLOGY_LABELS) is not Presence.FORBIDDEN:
         return []
     lacking = context.detector.denied.get(TOPOLOGY_LABELS.name, "")

@@ -105,7 +105,7 @@ async def _create_secret(cluster: Cluster, secret: Node, where: str) -> Node:
 
 
 def _mismatch(secret: Node, data: Node | None, keys: Node | None, home: str) -> list[Problem]:
-    """What is wrong with existing keys; none of their values is told."""
+    """List what makes existing keys invalid, without their values."""
     what = f"Secret {secret['metadata']['name']} in {secret['metadata']['namespace']}"
     if not _fits(data or {}):
         return [Problem(f"{what}: {PUBLIC} must be the public key of {PRIVATE}; delete the Secret, and it is made anew", "validation")]

@@ -46,7 +46,7 @@ class CheckpointController(Controller):
     )
 
     def keys_of(self, change: Change, cache: Cache) -> Iterable[Key]:
-        """What asks for a changed checkpoint; where other images are admitted or refused now, what asks for the same ones."""
+        """List what a changed checkpoint concerns. If a user of one admits or refuses other images now, list its other users."""
         if change.key.kind == CHECKPOINT and change.differs(_read_shared):
             return list_concerned(cache, change.obj)
         if change.key.kind in (GRAPH, COMPONENT) and change.exists and change.differs(_any_image):
@@ -66,7 +66,7 @@ def _any_image(obj: Node | None) -> str:
 
 
 def _read_shared(checkpoint: Node | None) -> object:
-    """What others read of a checkpoint."""
+    """Return the parts of a checkpoint that passes over other objects read."""
     if checkpoint is None:
         return None
     status, annotations = checkpoint.get("status") or {}, string_map(checkpoint["metadata"].get("annotations"))

@@ -33,14 +33,14 @@ def index_user(obj: Node) -> Iterator[Hashable]:
 
 
 def list_concerned(cache: Cache, checkpoint: Node) -> set[Key]:
-    """The other checkpoints of the same identity, and what asks for this one."""
+    """List the other checkpoints of the same identity, and the graphs and components that ask for this one."""
     value, key = _index_value(checkpoint), key_of(checkpoint)
     values = ((_SAME, value), (_USERS, value), (_USERS, (key.namespace, "name", key.name)))
     return {concerned for each in values for concerned in cache.index_keys(each)} - {key}
 
 
 def list_fellows(cache: Cache, user: Node) -> set[Key]:
-    """What asks for the same checkpoints."""
+    """List the other graphs and components that ask for the same checkpoints."""
     return {fellow for value in index_user(user) for fellow in cache.index_keys(value)} - {key_of(user)}
 
 
@@ -65,7 +65,7 @@ def _oldest(cache: Cache, value: _IndexValue) -> Node | None:
 
 
 def _age(checkpoint: Node) -> tuple[str, bool, str]:
-    """What the older of two is less in; of two of one second, the one that has begun is older."""
+    """Return a sort key that is less for the older checkpoint; of two of the same second, one that has begun is older."""
     metadata = checkpoint["metadata"]
     begun = bool((checkpoint.get("status") or {}).get("jobName"))
     return str(metadata.get("creationTimestamp") or ""), not begun, str(metadata["name"])

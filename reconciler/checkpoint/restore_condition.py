@@ -284,7 +284,7 @@ def _mentions_waiting(graph: Fields) -> bool:
 
 
 def explain_missing_claim(index: ObjectIndex, checkpoints: CheckpointSettings, namespace: str) -> str:
-    """Explain a configured claim that is neither held nor to be created; empty for none. Raises: RenderError as `find_configured_storage`."""
+    """Explain a configured claim that is missing and not to be created; else empty. Raises: RenderError as `find_configured_storage`."""
     volume = storage.find_configured_storage(checkpoints)
     if volume is None or checkpoints.pvc.create or index.get("PersistentVolumeClaim", namespace, volume.claim) is not None:
         return ""

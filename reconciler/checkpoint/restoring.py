@@ -86,7 +86,7 @@ class PodTemplates(NamedTuple):
 
 
 def find_pod_templates(context: Context, deployment: Node) -> PodTemplates:
-    """The pods of a Deployment, which is given as it is without a snapshot."""
+    """Find the pod templates of a Deployment; `deployment` is as rendered without a snapshot."""
     live = context.cache.get(key_of(deployment))
     if live is None:
         return PodTemplates(deployment["spec"]["template"])

@@ -51,7 +51,7 @@ CLIQUE_GROUPS: Final = Resource("grove.io", "v1alpha1", "podcliquescalinggroups"
 POD_GANGS: Final = Resource("scheduler.grove.io", "v1alpha1", "podgangs", POD_GANG)
 VIRTUAL_SERVICES: Final = Resource("networking.istio.io", "v1beta1", "virtualservices", "VirtualService")
 DESTINATION_RULES: Final = Resource("networking.istio.io", "v1beta1", "destinationrules", "DestinationRule")
-# children of other groups, which carry our label
+# children of other groups, which carry the reconciler's label
 PLAIN: Final = (resources.DEPLOYMENTS, resources.SERVICES, resources.ROLES, resources.ROLE_BINDINGS)
 CHILDREN: Final = (
     *PLAIN,
@@ -70,9 +70,9 @@ _OWN_KINDS: Final = (GRAPHS, COMPONENTS, ADAPTERS, MODELS, CHECKPOINTS, REQUESTS
 _BELOW: Final = (STATEFUL_SETS, POD_CLIQUES, CLIQUE_GROUPS, POD_GANGS, resources.CLAIMS, resources.SECRETS, JOBS)
 _KNOWN: Final = {each.kind: each for each in (*_OWN_KINDS, *CHILDREN, *_BELOW)}
 CREATED_ONCE: Final = frozenset({"PersistentVolumeClaim", SECRET, CHECKPOINT})  # they hold data: made when absent, never changed
-NEVER_PRUNED: Final = CREATED_ONCE | {resources.PODS.kind}  # never pruned: pods are none of our children
+NEVER_PRUNED: Final = CREATED_ONCE | {resources.PODS.kind}  # never pruned: pods are not the reconciler's children
 ROUTES: Final = frozenset({"InferencePool", "VirtualService", "DestinationRule", "Ingress", "ResourceClaimTemplate"})  # beside workloads
-# nothing in them may be changed, so that they are made anew
+# they can't be changed, so they are deleted and created again
 RECREATED: Final = frozenset({"RoleBinding", "ResourceClaimTemplate"})
 
 

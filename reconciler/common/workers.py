@@ -29,7 +29,7 @@ def components_of_worker(metadata: Node) -> list[Key]:
 
 
 def trim_metadata(metadata: Node) -> None:
-    """Drops what a worker publishes, of which nothing is read."""
+    """Drop the spec, which a worker publishes and no pass reads."""
     metadata.pop("spec", None)
 
 

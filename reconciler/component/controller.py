@@ -49,7 +49,7 @@ class ComponentController(Controller):
     )
 
     def keys_of(self, change: Change, cache: Cache) -> Iterable[Key]:
-        """Find the component of a StatefulSet through the LeaderWorkerSet that owns it."""
+        """Find the component of a StatefulSet through the LeaderWorkerSet between them."""
         if change.key.kind != STATEFUL_SET or not change.differs(read_counts):
             return ()
         name = str((change.obj["metadata"].get("labels") or {}).get(SET_NAME))

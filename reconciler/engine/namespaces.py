@@ -18,7 +18,7 @@ RELIST_SECONDS: Final = 300.0
 
 
 class WatchedNamespaces:
-    """Watches the Leases of other operators. While they are unknown, no namespace is ours, and nothing is written."""
+    """Watches the Leases of other operators. While they are unknown, this reconciler governs no namespace and writes nothing."""
 
     def __init__(
         self,

@@ -24,7 +24,7 @@ class Need(IntEnum):
 
     NONE = 0
     LISTED = 1  # unless it can't be read
-    OURS = 2  # the same; a missing definition must be mended
+    OURS = 2  # the same; a user must install a missing definition
     READABLE = 3  # in any case
 
 

@@ -157,7 +157,7 @@ async def _remove_old(context: Context, obj: Node, plan: GraphPlan, problems: li
 
 
 async def _note_digest(context: Context, graph: Graph, plan: GraphPlan) -> None:
-    """Record our digest of a generation that is named otherwise, by which later changes of the workers are found."""
+    """Record the workers' digest beside a generation that has another name, to detect later changes of the workers."""
     context.writer.check_may_write(graph.object)
     patch: Node = {"apiVersion": graph.object["apiVersion"], "kind": graph.object["kind"]}
     patch["metadata"] = {

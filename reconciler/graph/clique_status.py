@@ -19,7 +19,7 @@ from ..render.observed import ObservedState
 from ..render.template import read_pod_templates
 
 PLACED: Final = "TopologyLevelsAvailable"  # the condition of a graph
-NO_LEVELS: Final = "TopologyLevelsUnavailable"  # the condition of Grove's object, and our reason
+NO_LEVELS: Final = "TopologyLevelsUnavailable"  # the condition of Grove's object, and the reason of the graph's condition
 _TEMPLATE: Final = "grove.io/pod-template-hash"  # Grove's label of a PodClique: the template that its pods are to have
 _SHORT: Final = {CLIQUE: "podclique", CLIQUE_GROUP: "pcsg"}
 _SERVING: Final = {CLIQUE: "ready", CLIQUE_GROUP: "available"}
@@ -123,7 +123,7 @@ def _explain_unobserved(obj: Node) -> str:
 
 
 def _explain_unprocessed(clique_set: Node, cliques: Sequence[Node]) -> str:
-    """Explain why a set is not processed. Grove notes that only at the end of a roll; until then its cliques show the progress."""
+    """Explain why a set is not processed. Grove reports it as processed only after a roll; until then its cliques show the progress."""
     why, updated = _explain_unobserved(clique_set), sum(map(_is_current, cliques))
     if why and updated < len(cliques) and "observedGeneration" in (clique_set.get("status") or {}):
         return f"performing rolling update: {updated} of {len(cliques)} podcliques are updated"

@@ -26,7 +26,7 @@ class Roll(NamedTuple):
     """The changes of generations in this pass."""
 
     name: str  # the workers' new generation
-    adopted: bool = False  # whether the name is not our digest, with which it must be recorded
+    adopted: bool = False  # whether the name is not the workers' digest, which must be recorded with it
     replicas: Mapping[str, int] = {}  # of the new generation by component, if they differ from the graph's
     resized: Sequence[Resize] = ()  # older objects
     retired: Sequence[Any] = ()  # older objects that are no longer needed
@@ -53,9 +53,9 @@ def is_ready(obj: Node) -> bool:
 
 
 def name_generation(graph: Graph, digests: WorkerDigests, objects: Sequence[Node]) -> tuple[str, bool]:
-    """The name of the workers' generation, and whether it isn't our digest of today and isn't recorded yet.
+    """Return the name of the workers' generation, and whether it differs from their current digest and isn't recorded yet.
 
-    Another operator gave it, or a release that also counted what nothing acts on: then workers keep it, too.
+    Such a name is from another operator, or from a release whose digest also counted fields without effect: workers keep it.
     """
     digest = digests.now
     if digests.before != digest and any(generation_of(obj) == digests.before for obj in objects):

@@ -133,7 +133,7 @@ def _explain_off(context: Context) -> RestoreState | None:
 
 
 def _is_blocked(checkpoint: Node | None, wanted: Node, off: RestoreState) -> bool:
-    """Whether a component waits in vain; where the switch is off, another controller may take snapshots."""
+    """Return whether a component would wait without end. If the switch is off, another controller may take snapshots."""
     if checkpoint is not None:
         return off.reason == "Forbidden" and not _entry(checkpoint)["ready"]
     return not wanted.get("checkpointRef")

@@ -72,7 +72,7 @@ async def _give_own(context: Context, keyed: set[str], graph: Graph, secret: Nod
             there = None
         if there is None:
             context.writer.check_may_write(graph.object)
-            with contextlib.suppress(AlreadyExistsError):  # made before this process began, by us as far as we may know
+            with contextlib.suppress(AlreadyExistsError):  # made before this process began, by this reconciler as far as it may know
                 data = _pair(Ed25519PrivateKey.generate(), PrivateFormat.OpenSSH)
                 there = await context.cluster.create(SECRETS, {**secret, "data": data}, graph.namespace)
         keyed.add(uid)

@@ -28,7 +28,7 @@ AVOIDED: Final = re.compile(
     re.IGNORECASE,
 )
 # rooms whose English has been revised; the others follow
-REVISED: Final = ("admission/", "certs/", "cli/", "conversion/", "kube/", "tools/", "webhooks/")
+REVISED: Final = ("admission/", "api/", "cel/", "certs/", "cli/", "conversion/", "kube/", "policies/", "tools/", "webhooks/")
 # names of classes and functions that say what happened, and not what they are or do
 PARTICIPLES: Final = re.compile(
     r"_?(?:Seen|Told|Said|Asked|Places?|Ways?|Held|Heard|Sight|Several|Territory|Wish|Waits|Found|Made)"

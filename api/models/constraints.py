@@ -126,7 +126,7 @@ ONE_EPP: Final = Constraint(
 UNIQUE_NAMES: Final = Constraint(
     "cel-unique-names",
     "self.all(one, self.exists_one(other, other.name.lowerAscii() == one.name.lowerAscii()))",
-    "component names must be unique even when upper and lower case are not told apart",
+    "component names must be unique regardless of upper and lower case",
 )
 EPP_TYPE: Final = Constraint(
     "cel-epp-type",

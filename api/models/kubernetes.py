@@ -78,7 +78,7 @@ class Condition(Part):
     message: Annotated[str, Field(max_length=32768)] = Field(description="Details for people; may be empty.")
     observed_generation: Annotated[Int64, Field(ge=0)] | None = Field(None, description="Generation of the object that this was seen on.")
     reason: Annotated[str, Field(min_length=1, max_length=1024, pattern="^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$")] = Field(
-        description="One word in CamelCase that says why the status is what it is."
+        description="One word in CamelCase that gives the reason of the status."
     )
     status: Literal["True", "False", "Unknown"] = Field(description="Whether the condition holds.")
     type: Annotated[str, Field(max_length=316, pattern=_TYPE_PATTERN)] = Field(description="Which condition this is.")

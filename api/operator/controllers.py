@@ -55,7 +55,7 @@ class Models:
         default=60.0, text="time to unload an adapter on one pod, and from all pods when its model is deleted"
     )
     verify_timeout: Annotated[float, span_of(0.1, 60)] = key(default=5.0, text="time to answer which adapters are loaded")
-    verify_interval: Annotated[float, span_of(10)] = key(default=600.0, text="time between two checks of what is loaded")
+    verify_interval: Annotated[float, span_of(10)] = key(default=600.0, text="time between two checks of loaded adapters")
     any_slice: Switch = key(default=False, text="also use EndpointSlices that the EndpointSlice controller did not write")
     base_ready: Annotated[str, one_of("current", "legacy")] = key(
         default="current", text="`legacy`: ready endpoints of base models are counted as 0, as the Go operator does"

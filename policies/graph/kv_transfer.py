@@ -165,7 +165,7 @@ def kvt_topology_unknown(at: At) -> Findings:
     """A KV transfer policy names a topology that the cluster doesn't have, or a domain that isn't in it.
 
     Why
-        The topology tells which workers are close. Without it, or without the domain, no two workers are.
+        The topology shows which workers are close. Without it, or without the domain, no two workers are.
 
     Fix
         Name a ClusterTopologyBinding that exists, and one of its domains.

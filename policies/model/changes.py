@@ -45,4 +45,4 @@ def warn_model_type_change(at: At) -> Findings:
         +  modelType: base
     """
     if read_now_and_before(at, "spec.modelType"):
-        yield at.warning("spec.modelType", "a change of the model's type is risky: what is loaded stays loaded")
+        yield at.warning("spec.modelType", "a change of the model's type is risky: loaded models stay loaded")

@@ -146,7 +146,7 @@ def _explain_foreign(obj: Fields, job: Fields) -> str:
     owner, label = controller_reference(job), string_map(job["metadata"].get("labels")).get(CHECKPOINT_ID)
     if is_controlled(job, obj) or (owner is None and label == read_identity_hash(obj)):
         return ""
-    whose = f"belongs to {owner['kind']} {owner['name']}" if owner else "was made by somebody else"
+    whose = f"belongs to {owner['kind']} {owner['name']}" if owner else "was created by another client"
     return f"Job {key_of(job).name} {whose}, and is left alone; rename or remove it"
 
 

@@ -126,7 +126,7 @@ def _check_gpus(checkpoint: Fields, component: Fields, *, gate: bool) -> None:
         if not gate:
             raise RenderError(("spec", "experimental", "checkpoint"), f"checkpoint.gpuMemoryService: {GATE}")
         if not wants:
-            text = f"must be set, as for DynamoCheckpoint {checkpoint['metadata']['name']}: what it keeps lies in shared GPU memory"
+            text = f"must be set, as for DynamoCheckpoint {checkpoint['metadata']['name']}: its state is in shared GPU memory"
             raise RenderError(path, text)
     elif wants:
         text = f'gpuMemoryService restore requires resolved checkpoint "{checkpoint["metadata"]["name"]}" to enable gpuMemoryService'

@@ -83,7 +83,7 @@ async def _act(context: Context, state: ComponentState, plan: ComponentPlan) -> 
         try:
             await context.prune(obj, {*map(kind_and_name, plan.children)}, plan.kept_names)
         except ApiError as error:
-            problems.append(problem_of_error(error, "what is not asked for any more"))
+            problems.append(problem_of_error(error, "children that are no longer wanted"))
     await context.report_repairs(obj)
     if any(problem.is_transient for problem in problems) and not context.queue.keeps_failing(key_of(obj)):
         return PassResult(tuple(problems))  # retried at once, and not reported yet

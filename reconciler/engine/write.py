@@ -169,7 +169,7 @@ class Writer:
         """Change the owner of an own object that lost it, or whose owner hands it over. Raises: NameTakenError."""
         controller = controller_reference(live)
         if not (inherits(str(controller.get("uid"))) if controller else await self._is_orphan(key, live, owner)):
-            whose = f"belongs to {controller['kind']} {controller['name']}" if controller else "was made by somebody else"
+            whose = f"belongs to {controller['kind']} {controller['name']}" if controller else "was created by another client"
             raise NameTakenError(f"{key.kind} {key.name} {whose}, and is left alone; rename or remove it")
         others = [
             other

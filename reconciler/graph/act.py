@@ -151,7 +151,7 @@ async def _remove_old(context: Context, obj: Node, plan: GraphPlan, problems: li
         used = await find_used_permissions(context, obj, plan.wanted)
         await context.prune(obj, plan.wanted, roll.old | used | plan.kept_names)
     except ApiError as error:
-        problems.append(problem_of_error(error, "what is not asked for any more"))
+        problems.append(problem_of_error(error, "children that are no longer wanted"))
         return 0.0
     return PODS_SECONDS if used else 0.0
 

@@ -80,7 +80,7 @@ async def _give_own(context: Context, keyed: set[str], graph: Graph, secret: Nod
         problems.append(_problem(error, f"Secret {name} in {graph.namespace}"))
         return
     if there is not None and not is_controlled(there, graph.object):
-        text = f"Secret {name} was made by somebody else, and is left alone; rename or remove it, and the graph gets keys of its own"
+        text = f"Secret {name} was created by another client, and is left alone; rename or remove it, and the graph gets keys of its own"
         problems.append(Problem(text, "already_exists"))
 
 

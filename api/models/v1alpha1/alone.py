@@ -51,7 +51,7 @@ class DynamoCheckpoint(Part, json_schema_extra=validations(CKPT_IDENTITY_IMMUTAB
     """A checkpoint of a container, from which pods start warm."""
 
     spec: CheckpointSpec | None = Field(None, description="What to save, and how.")
-    status: CheckpointStatus | None = Field(None, description="What was seen; written by the operator.")
+    status: CheckpointStatus | None = Field(None, description="Observed state; written by the operator.")
 
 
 class ModelSource(Part):
@@ -96,7 +96,7 @@ class DynamoModel(Part):
     """A model, and where it is served."""
 
     spec: ModelSpec | None = Field(None, description="Model, and where it is loaded from.")
-    status: ModelStatus | None = Field(None, description="What was seen; written by the operator.")
+    status: ModelStatus | None = Field(None, description="Observed state; written by the operator.")
 
 
 class WorkerMetadataSpec(Part):

@@ -77,7 +77,7 @@ class ResourceItem(Part):
 class Resources(Part):
     """What the main container asks for and may use."""
 
-    requests: ResourceItem | None = Field(None, description="What is reserved for the container.")
+    requests: ResourceItem | None = Field(None, description="Resources that are reserved for the container.")
     limits: ResourceItem | None = Field(None, description="What the container may use at most.")
     claims: list[ResourceClaim] | None = Field(None, description="Claims of the pod that the container uses.")
 
@@ -288,7 +288,7 @@ class DynamoComponentDeployment(Part):
     """One component of a graph as an object of its own, usually made by the operator."""
 
     spec: ComponentSpec | None = Field(None, description="Desired state of the component.")
-    status: ComponentStatus | None = Field(None, description="What was seen; written by the operator.")
+    status: ComponentStatus | None = Field(None, description="Observed state; written by the operator.")
 
 
 class VolumeClaim(Part, json_schema_extra=validations(PVC_CREATE)):
@@ -332,7 +332,7 @@ class DynamoGraphDeployment(Part):
     """A graph of services that together serve a model."""
 
     spec: GraphSpec | None = Field(None, description="Desired state of the graph.")
-    status: GraphStatus | None = Field(None, description="What was seen; written by the operator.")
+    status: GraphStatus | None = Field(None, description="Observed state; written by the operator.")
 
 
 class ServiceReference(Part):
@@ -361,4 +361,4 @@ class DynamoGraphDeploymentScalingAdapter(Part):
     """Lets autoscalers set the replicas of one service of a graph."""
 
     spec: ScalingAdapterSpec | None = Field(None, description="Replicas and the target to scale.")
-    status: ScalingAdapterStatus | None = Field(None, description="What was seen; written by the operator.")
+    status: ScalingAdapterStatus | None = Field(None, description="Observed state; written by the operator.")

@@ -224,7 +224,7 @@ class DynamoComponentDeployment(Part):
     """One component of a graph as an object of its own, usually made by the operator."""
 
     spec: ComponentSpec | None = Field(None, description="Desired state of the component.")
-    status: ComponentStatus | None = Field(None, description="What was seen; written by the operator.")
+    status: ComponentStatus | None = Field(None, description="Observed state; written by the operator.")
 
 
 class GraphTopology(Part):
@@ -257,7 +257,7 @@ class DynamoGraphDeployment(Part):
     """A graph of components that together serve a model."""
 
     spec: GraphSpec | None = Field(None, description="Desired state of the graph.")
-    status: GraphStatus | None = Field(None, description="What was seen; written by the operator.")
+    status: GraphStatus | None = Field(None, description="Observed state; written by the operator.")
 
 
 class ComponentReference(Part):
@@ -286,4 +286,4 @@ class DynamoGraphDeploymentScalingAdapter(Part):
     """Lets autoscalers set the replicas of one component of a graph."""
 
     spec: ScalingAdapterSpec | None = Field(None, description="Replicas and the target to scale.")
-    status: ScalingAdapterStatus | None = Field(None, description="What was seen; written by the operator.")
+    status: ScalingAdapterStatus | None = Field(None, description="Observed state; written by the operator.")

@@ -171,4 +171,4 @@ class DynamoGraphDeploymentRequest(Part):
     """Asks for a graph that serves a model within given targets; only the model must be named."""
 
     spec: RequestSpec | None = Field(None, description="What should be profiled and deployed.")
-    status: RequestStatus | None = Field(None, description="What was seen; written by the operator.")
+    status: RequestStatus | None = Field(None, description="Observed state; written by the operator.")

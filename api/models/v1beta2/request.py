@@ -175,7 +175,7 @@ class RequestSpec(Part, json_schema_extra=preserve_unknown(*REQUEST_OF_1_7)):
     workload: Workload | None = Field(None, description="Expected traffic.")
     objective: Objective | None = Field(None, description="What to search for.")
     search: Search | None = Field(None, description="How to search.")
-    recommendation: Recommendation | None = Field(None, description="What is published of the result.")
+    recommendation: Recommendation | None = Field(None, description="Part of the result that is published.")
     rerun: Rerun | None = Field(None, description="Asks for another run.")
     overrides: Overrides | None = Field(None, description="Changes to the search job and to the graphs that it finds.")
     v1beta1: FreeForm | None = Field(

@@ -34,7 +34,7 @@ class CandidateStatus(Part, json_schema_extra=preserve_unknown()):
     """How good a candidate is."""
 
     rank: Int32 | None = Field(None, description="Place among the candidates, from 1.")
-    metrics: FreeForm | None = Field(None, description="What was measured.")
+    metrics: FreeForm | None = Field(None, description="Measured values.")
     conditions: ConditionsByType | None = None
 
 

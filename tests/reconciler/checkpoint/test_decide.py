@@ -52,7 +52,7 @@ def _told(plan: CheckpointPlan, kind: str) -> tuple[str, str]:
     [
         ({}, ""),
         ({"labels": {CHECKPOINT_ID: HASH}, "ownerReferences": []}, ""),
-        ({"labels": {}, "ownerReferences": []}, "was made by somebody else"),
+        ({"labels": {}, "ownerReferences": []}, "was created by another client"),
         ({"labels": {CHECKPOINT_ID: HASH}, "ownerReferences": [STRANGER]}, "belongs to CronJob c"),
     ],
 )

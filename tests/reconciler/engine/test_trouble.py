@@ -67,7 +67,7 @@ async def test_somebody_elses_object_of_the_same_name_is_left_alone_and_named(ma
         await site.user.create(SERVICES, draft(SERVICES, "g-frontend", marks, spec={"selector": {"a": "b"}}), NAMESPACE)
         await site.make(disagg())
         assert (await site.all(SERVICES))["g-frontend"]["spec"] == {"selector": {"a": "b"}}
-        assert "Service g-frontend was made by somebody else, and is left alone" in (await site.condition())["message"]
+        assert "Service g-frontend was created by another client, and is left alone" in (await site.condition())["message"]
         assert len(await site.all(DEPLOYMENTS)) == 3  # all else is there
         await site.delete(SERVICES, "g-frontend", 61)
         assert (await site.condition())["status"] == "True"

@@ -88,7 +88,7 @@ async def test_without_a_right_to_make_it_the_graph_says_what_grants_it(more: st
 async def test_a_secret_of_somebody_else_is_left_alone_and_named() -> None:
     async with scene("g", g_mpi_ssh={"x": "eQ=="}) as site:
         assert (await site.get(SECRETS, "g-mpi-ssh"))["data"] == {"x": "eQ=="}
-        assert "Secret g-mpi-ssh was made by somebody else" in (await site.condition())["message"]
+        assert "Secret g-mpi-ssh was created by another client" in (await site.condition())["message"]
 
 
 @run_each(

@@ -1,4 +1,4 @@
-"""Calls of pods over the network, whose addresses and answers nobody vouches for: only what a pod can have is called."""
+"""Calls to pods over the network. Addresses and answers are untrusted: only addresses that a pod can have are called."""
 
 import ipaddress
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _NEVER: Final = tuple(
 
 
 class PodClient:
-    """Makes calls: no proxy, no cookies, no redirects, no credentials, and no more of an answer than is asked for."""
+    """A client without proxy, cookies, redirects or credentials, which reads no more of an answer than its caller asks for."""
 
     def __init__(self, connector: Callable[[], aiohttp.BaseConnector | None] = lambda: None) -> None:
         """Opens nothing yet; `connector` is another way to addresses."""
@@ -44,13 +44,13 @@ class PodClient:
             return response.status, bytes(read)
 
     async def close(self) -> None:
-        """Closes what is open."""
+        """Closes the session, if one is open."""
         if self._session is not None:
             await self._session.close()
 
 
 def host_of(text: str) -> str:
-    """The host of a URL, an IPv6 address in brackets; empty for what can't be a pod's address."""
+    """Returns the host of a URL, an IPv6 address in brackets; empty for a text that can't be a pod's address."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

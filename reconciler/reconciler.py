@@ -1,4 +1,4 @@
-"""The reconciler: elected, it listens, keeps a queue of what changed, and passes over one object after the other."""
+"""The reconciler: it watches from the start and, while elected, queues changed objects and reconciles one after the other."""
 
 import asyncio
 import logging
@@ -32,12 +32,12 @@ from .pod.controller import PodController
 from .worker import Worker
 
 LOG: Final = logging.getLogger("reconciler")
-TICK_SECONDS: Final = 0.25  # seconds between two looks whether enough is known to begin
-DETECTION_SECONDS: Final = 30.0  # seconds between two questions for what the cluster can do
+TICK_SECONDS: Final = 0.25  # seconds between two checks whether enough is known to begin
+DETECTION_SECONDS: Final = 30.0  # seconds between two detections of the cluster's capabilities
 
 
 class Reconciler:
-    """One process's part in keeping workloads as graphs say; it writes only while it leads, and only where the namespace is ours."""
+    """One process's part in keeping workloads as graphs declare. It writes only while it leads, and only in namespaces that it governs."""
 
     def __init__(
         self,
@@ -50,9 +50,9 @@ class Reconciler:
         controllers: Iterable[Controller] = (),
         policies: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
-        """`identity` is unique per process start; `controllers` stand for those of the same kinds.
+        """`identity` is unique per process start; `controllers` replace those of the same kinds.
 
-        `policies` gives users' own that are in force now, as JSON.
+        `policies` returns the users' own policies that are in force now, as JSON.
         """
         self._cluster, self._settings, self._clocks = cluster, settings, clocks
         made = (*(make() for make in CONTROLLERS), *controllers)
@@ -72,10 +72,10 @@ class Reconciler:
         self.pods = PodController(cluster, watched, clocks)
         self.namespaces = WatchedNamespaces(cluster, settings.namespace.claims, watched, self._requeue_all, clocks=clocks)
         self.waiting = "it has not been elected"
-        self._acting = False  # whether what changes is put into the queue
+        self._acting = False  # whether changed objects are queued
 
     async def run(self) -> None:
-        """Runs until it is cancelled, and then releases the Lease. It listens from the start: who stands by can take over at once."""
+        """Runs until it is cancelled, and then releases the Lease. It watches from the start, so that a standby can take over at once."""
         cache = self.cache = Cache(self._cluster, self._on_change, clocks=self._clocks)
         self._listen(cache, self.detector.known)
         detecting = asyncio.ensure_future(self.detector.run())
@@ -91,7 +91,7 @@ class Reconciler:
             await cache.close()
 
     async def reasons(self) -> list[str]:
-        """Why it neither reconciles nor stands by; a reconciler serves nobody, but a roll-out waits for this."""
+        """Lists why it neither reconciles nor waits as a standby. It serves no clients, but a roll-out waits until this list is empty."""
         if self.election is not None and self.election.unknown:
             return [f"it is not known who leads: {self.election.unknown}"]
         leading = self.election is None or self.election.leading
@@ -99,14 +99,14 @@ class Reconciler:
         return [lacking] if lacking else []
 
     async def details(self) -> list[str]:
-        """For people: what it is doing, and what it can't read."""
+        """Describes its work for people: why it waits, or how many objects are queued and which kinds can't be read."""
         if self.waiting:
             return [f"waiting: {self.waiting}"]
         lacking = self.cache.unavailable() if self.cache is not None else {}
         return [f"{len(self.queue)} objects wait", *(f"{kind} can't be read: {reason}" for kind, reason in lacking.items())]
 
     async def metrics(self) -> bytes:
-        """For the metrics endpoint."""
+        """Exports the text for the metrics endpoint."""
         leading = self.election is None or self.election.leading
         unreadable = len(self.cache.unreadable()) if self.cache is not None else 0
         queued = {kind: 0 for kind in self.controllers if self.cache is None or kind in self.cache.reflectors} | self.queue.waiting()
@@ -115,7 +115,7 @@ class Reconciler:
         return self.meters.export_text(objects, gauges)
 
     def may_write(self, namespace: str) -> bool:
-        """Whether a write there is ours to make."""
+        """Whether this process may write in a namespace."""
         return (self.election is None or self.election.leading) and self.namespaces.governs(namespace)
 
     async def _lead(self, cache: Cache) -> None:
@@ -151,7 +151,7 @@ class Reconciler:
             self.queue.clear()
 
     async def _ready(self) -> None:
-        """Waits until enough is known to decide anything; says what it waits for."""
+        """Waits until enough is known to decide anything; `waiting` names the missing facts."""
         while True:
             self.waiting = self._explain_unknown()
             if not self.waiting and not self.namespaces.known:
@@ -161,7 +161,7 @@ class Reconciler:
             await self._clocks.sleep(TICK_SECONDS)
 
     def _explain_unknown(self) -> str:
-        """What must be known of the cluster to act, and isn't; empty when all is."""
+        """Names the facts of the cluster that are needed to act and aren't known; empty when all are."""
         cache = self.cache
         if cache is None or self.detector.stale_seconds() is None:
             return f"what the cluster serves is not known: {self.detector.reason or 'not asked yet'}"
@@ -172,12 +172,12 @@ class Reconciler:
         if not self._acting or self.cache is None:
             return
         mine = change.key
-        if self.waiting and change.old is None:  # while all is listed, each object is passed over for its own sake
+        if self.waiting and change.old is None:  # during the first lists, an object queues only itself
             if mine.kind in self.controllers:
                 self.queue.add(mine, cause=cause_of(change.obj, known=False))
             return
         if is_overwritten(change, self.controllers):
-            self.queue.add(mine, SLOW_RETRY_SECONDS, Cause.RESYNC)  # not at once: they may answer each of our writes
+            self.queue.add(mine, SLOW_RETRY_SECONDS, Cause.RESYNC)  # not at once: the other writer may answer each write of this process
         for key in route_change(change, self.cache, self.controllers):
             if key == mine:
                 self.queue.add(key, cause=cause_of(change.obj, known=change.old is not None))
@@ -185,15 +185,15 @@ class Reconciler:
                 self._gather(key, change, self.cache.watches[mine.kind])
 
     def _gather(self, key: Key, change: Change, watch: Watch) -> None:
-        """Pass over an object for what happened to another. While everything is listed there is no hurry, nor use in pauses."""
+        """Queues an object because another one changed. During the first lists this isn't urgent, and pauses are of no use."""
         if self.waiting:
             self.queue.add(key, cause=Cause.RESYNC)
         else:
-            reported = change.exists and not change.differs(read_intent)  # nothing but its status
+            reported = change.exists and not change.differs(read_intent)  # only its status changed
             self.queue.add(key, watch.pause if reported else GATHER_SECONDS, watch.cause)
 
     def _on_detected(self, known: Known) -> None:
-        """What the cluster can do has changed, hence what is rendered."""
+        """Adapts the watches to changed capabilities of the cluster, and requeues all objects, since they may be rendered otherwise."""
         if self.cache is None:
             return
         self._listen(self.cache, known)

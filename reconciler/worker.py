@@ -1,4 +1,4 @@
-"""Takes one object after the other from the queue, has it passed over by its kind's controller, and counts what comes of it."""
+"""Takes one object after the other from the queue, has its kind's controller reconcile it, and counts the results."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ LOG: Final = logging.getLogger("reconciler")
 
 
 class Worker:
-    """What several tasks run at once, each with an object of its own."""
+    """A worker that several tasks run at once, each with its own object."""
 
     def __init__(self, queue: Queue, meters: Meters, controllers: Controllers, clock: Callable[[], float]) -> None:
         self._queue, self._meters, self._controllers, self._clock = queue, meters, controllers, clock
@@ -27,7 +27,7 @@ class Worker:
     async def run(self, context: Context) -> None:
         """Runs until it is cancelled."""
         while True:
-            await asyncio.sleep(0)  # a pass that has nothing to write waits for nobody: watches, Leases and probes must have their turn
+            await asyncio.sleep(0)  # a pass without writes may never yield: watches, Leases and probes must have their turn
             key = await self._queue.get()
             began = self._clock()
             result = "success"

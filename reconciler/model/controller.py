@@ -146,7 +146,7 @@ def _read_request(model: Node | None) -> object:
 
 
 async def _explain_stray(cluster: Cluster, model: Key, endpoint: Endpoint) -> str:
-    """Why an endpoint isn't called: whoever may write slices may write any address, and the label of the controller, into them."""
+    """Explains why an endpoint isn't called: users who may write slices may write any address, and the controller's label, into them."""
     try:
         pod = await cluster.get(PODS, endpoint.pod, model.namespace)
     except ApiError as error:

@@ -1,4 +1,4 @@
-"""Chooses what a pass over a DynamoModel does, and what its status says of the pods found and how loading stands. Pure."""
+"""Chooses what a pass over a DynamoModel does, and makes its status from the pods found and the progress of loading. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -38,14 +38,14 @@ class Verdict(NamedTuple):
 
 
 def judge_base(total: int, ready: int) -> Verdict:
-    """How it stands with a model that nothing is loaded for."""
+    """Judges a base model, for which nothing is loaded."""
     if ready:
         return Verdict(True, "EndpointsDiscovered", f"Found {total} endpoint(s) for base model")
     return _not_ready(total, ready)
 
 
 def judge_lora(endpoints: Sequence[Endpoint], ready: Collection[str], failures: Sequence[tuple[str, str]], *, busy: bool) -> Verdict:
-    """How it stands with an adapter that is loaded on each pod."""
+    """Judges a model whose adapter is loaded on each pod."""
     total, done = len(endpoints), len(ready)
     if done == total and not failures:
         return Verdict(True, "AllEndpointsReady", f"All {total} endpoint(s) are ready")

@@ -1,4 +1,4 @@
-"""The pods behind a model, read from EndpointSlices. Pure: it calls nobody."""
+"""The pods behind a model, read from EndpointSlices. Pure: it makes no calls."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -15,7 +15,7 @@ _FAMILIES: Final = {"IPv4": 0, "IPv6": 1}  # addressType -> order of preference;
 
 
 class Endpoint(NamedTuple):
-    """One pod, as a slice or all of them see it. A cluster has a hundred thousand: who keeps them keeps the slices' own."""
+    """One pod, as one slice or all of them have it. A cluster has a hundred thousand, so code that keeps them keeps the slices' own."""
 
     uid: str  # of the pod, else its name
     pod: str
@@ -50,9 +50,9 @@ def trim_slice(endpoint_slice: Node) -> None:
 
 
 def list_endpoints(slices: Iterable[Node], *, any_slice: bool = False) -> ModelEndpoints:
-    """The pods of some slices, each lightened, of one namespace. Linear in the number of endpoints.
+    """Lists the pods of some slices, each trimmed, of one namespace. Linear in the number of endpoints.
 
-    `any_slice` believes those that the EndpointSlice controller didn't write, too: anybody who may write one then directs our calls.
+    `any_slice` accepts slices that the EndpointSlice controller didn't write, too: users who may write one then direct the calls.
     """
     pods: dict[str, Endpoint] = {}
     services = set()

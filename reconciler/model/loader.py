@@ -38,7 +38,7 @@ class _ModelLoads:
 
 
 class Loader:
-    """What is loaded where, for all models of a process."""
+    """The loaded adapters of all models of a process, by pod."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Loader:
         stray: Callable[[Key, Endpoint], Awaitable[str]] | None = None,
         clocks: Clocks = LOCAL,
     ) -> None:
-        """`changed(key)` hears of every call that ended; `stray` says why an address isn't the pod's, and is asked once for each."""
+        """`changed(key)` follows a change of a pod's state; `stray` explains why an address isn't the pod's, until it is confirmed."""
         self._stray = stray
         self._caller, self._changed, self._settings = caller, changed, settings or ModelSettings()
         self._clock, self._sleep, self._chance = clocks.monotonic, clocks.sleep, clocks.chance
@@ -61,7 +61,7 @@ class Loader:
         self._closed = False
 
     async def run(self) -> None:
-        """Asks every worker now and then whether it still has what it should."""
+        """Asks every worker periodically whether it still has the wanted adapter."""
         while True:
             await self._sleep(self._settings.verify_interval / 10)
             for key, loads in [*self._models.items()]:
@@ -80,7 +80,7 @@ class Loader:
         await self._caller.close()
 
     def set_wanted(self, key: Key, wanted: WantedAdapter, endpoints: Sequence[Endpoint], *, check: bool) -> None:
-        """What a model wants now, on which pods. With `check`, pods are asked first, if nothing was known of the model."""
+        """Sets the adapter that a model wants now, and its pods. With `check`, pods are asked first, if nothing was known of the model."""
         loads = self._models.get(key)
         if loads is None:
             loads = self._models[key] = _ModelLoads(wanted, self._clock(), self._next_check_at())
@@ -107,7 +107,7 @@ class Loader:
         self._start(key, loads)
 
     def progress(self, key: Key) -> LoadProgress:
-        """How it stands with a model that was told to `set_wanted`."""
+        """Returns the progress of a model that was given to `set_wanted`."""
         loads = self._models[key]
         pods = loads.pods
         callable_pods = [pod for pod in pods.values() if pod.endpoint.callable or loads.wanted.unload]
@@ -124,12 +124,12 @@ class Loader:
         return loads is not None and bool(loads.running or loads.pending)
 
     def seconds(self, key: Key) -> float:
-        """How long a model has wanted what it wants."""
+        """Returns the seconds since a model was first given, or since its unloading began; 0 for an unknown one."""
         loads = self._models.get(key)
         return self._clock() - loads.began if loads is not None else 0.0
 
     def forget(self, key: Key) -> None:
-        """The model is gone, or wants nothing."""
+        """Forgets a model that is gone, or wants nothing."""
         loads = self._models.pop(key, None)
         if loads is not None:
             for uid in [*loads.pods]:
@@ -229,7 +229,7 @@ class Loader:
         if self._models.get(key) is not loads or loads.pods.get(endpoint.uid) is not pod:
             return
         if loads.wanted != wanted or (not pod.endpoint.callable and not wanted.unload):
-            pod.done = pod.clean = False  # it was for something that nobody wants any more
+            pod.done = pod.clean = False  # the call was for something that is no longer wanted
             if pod.endpoint.callable or loads.wanted.unload:
                 loads.pending.setdefault(endpoint.uid)
                 self._start(key, loads)

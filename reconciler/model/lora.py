@@ -22,7 +22,7 @@ class Lora(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """Tells one source from another."""
+        """A digest that distinguishes sources."""
         return hashlib.sha256(self.uri.encode()).hexdigest()[:8]
 
 
@@ -70,7 +70,7 @@ def escape_name(name: str) -> str:
 
 
 def read_names(model: Node) -> dict[str, str]:
-    """Which names were loaded for a model, and from which source; what isn't written by us counts as nothing."""
+    """Reads which names were loaded for a model, and from which source; text that this project didn't write counts as none."""
     text = (model["metadata"].get("annotations") or {}).get(LOADED) or ""
     try:
         names = json.loads(text)

@@ -22,7 +22,7 @@ _Answer = TypeVar("_Answer")
 
 
 class UnreachableError(Exception):
-    """Nobody answered there; the text says how it failed."""
+    """A call that didn't succeed; the text explains how it failed."""
 
 
 class NoConnectionError(UnreachableError):
@@ -66,7 +66,7 @@ class WorkerClient(PodClient):
         return Reply(status, _quote(text))
 
     async def names(self, base: str) -> frozenset[str] | None:
-        """The loaded adapters; None where the worker doesn't tell. Raises: UnreachableError."""
+        """Returns the loaded adapters; None if the worker doesn't list them. Raises: UnreachableError."""
         status, text = await self._call("GET", f"{base}{_PATH}", self._settings.verify_timeout)
         if status != 200:
             return None
@@ -97,10 +97,10 @@ class WorkerPod:
     """The state of one pod, and of the calls to it."""
 
     endpoint: Endpoint
-    done: bool = False  # what is wanted is so
+    done: bool = False  # the wanted adapter is loaded, or unloaded
     clean: bool = False  # other names are gone, too
     check: bool = False  # ask before loading
-    silent: bool = False  # doesn't tell what is loaded
+    silent: bool = False  # the worker doesn't list its adapters
     confirmed: tuple[str, str] | None = None  # addresses that the pod's own status holds
     running: bool = False
     failure: str = ""
@@ -109,7 +109,7 @@ class WorkerPod:
 
 
 class RefusedError(UnreachableError):
-    """The worker answered that it doesn't; `final` if it never will."""
+    """An answer by which the worker refuses a call; `final` if it always will."""
 
     def __init__(self, reply: Reply) -> None:
         super().__init__(f"{reply.status} {reply.text}".rstrip())
@@ -117,13 +117,13 @@ class RefusedError(UnreachableError):
 
 
 async def load(caller: WorkerClient, wanted: WantedAdapter, pod: WorkerPod) -> None:
-    """Loads what is wanted and unloads what isn't any more. Raises: UnreachableError, RefusedError."""
+    """Loads the wanted adapter and unloads those that are no longer wanted. Raises: UnreachableError, RefusedError."""
     lora, present = wanted.lora, frozenset[str]()
     if pod.check and not wanted.replace:
         names = await _read_names(caller, pod)
         pod.check = False
         if names is None and pod.done:
-            return  # looking again told nothing: it stays as it was
+            return  # the check gave no answer: the state stays as it was
         present = names or frozenset()
     if lora.name not in present:
         pod.done = False

@@ -77,7 +77,7 @@ class PodController:
             pod = next((followed for pods in self._followed.values() if (followed := pods.get(key.name, key.namespace)) is not None), None)
             try:
                 after = await change_pod(context, pod) if pod is not None else 0.0
-            except (ConflictError, NotFoundError):  # another pod by now, of which the watch tells
+            except (ConflictError, NotFoundError):  # another pod by now; the watch reports it
                 self._queue.done(key)
             except ApiError as error:
                 LOG.warning("%s: %s; again in %.1f s", key, error.message, self._queue.failed(key))

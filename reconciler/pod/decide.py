@@ -1,4 +1,4 @@
-"""What is done with one pod: it gets the label of its node's place, or is replaced. Pure."""
+"""Decides the changes of one pod: it gets the label of its node's place, or is replaced. Pure."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple

@@ -1,4 +1,4 @@
-"""All children of one object, as a list whose order never changes. What can't be rendered is told beside what can."""
+"""All children of one object, as a list whose order never changes, beside the problems of those that can't be rendered."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -136,7 +136,7 @@ def compute_worker_hashes(graph: Graph, line: Line, observed: ObservedState = NO
 
 
 def _render_below(child: Fields, members: list[Member], settings: Settings, observed: ObservedState) -> RenderedChildren:
-    """The children of an object that a graph has just rendered; a problem is told of the graph's own field."""
+    """Renders the children of an object that a graph has just rendered; a problem names the graph's own field."""
     rendered = render_direct(child, settings, observed)
     if child["kind"] == COMPONENT:
         path = next(member.path for member in members if member.name == child["spec"]["name"])
@@ -229,7 +229,7 @@ def _collect(make: Callable[..., list[Fields]], *of: Any) -> RenderedChildren:
 
 
 def _join(parts: Iterable[RenderedChildren]) -> RenderedChildren:
-    """All parts as one; an object that several parts make is made by the first, and what several parts stumble over is told once."""
+    """Joins all parts; an object that several parts make comes from the first, and a problem of several parts is reported once."""
     children: dict[tuple[str, str, str], Fields] = {}
     problems: dict[str, RenderError] = {}
     for part in parts:

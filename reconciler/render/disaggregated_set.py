@@ -1,6 +1,6 @@
 """A graph's DisaggregatedSet, of which each role is a component on several nodes: all roles change together.
 
-A graph becomes one if its workload provider says so, since operator 1.7. Each other component stays an object of its own.
+A graph becomes one if its workload-provider annotation asks for it, since operator 1.7. Each other component stays an object of its own.
 """
 
 import json
@@ -28,7 +28,7 @@ ROLE: Final = f"{GROUP}/role"
 REVISION: Final = f"{GROUP}/revision"
 MIN_ROLES, MAX_ROLES = 2, 10
 MAX_SET_NAME_CHARACTERS: Final = 31  # pods are named `SET-SLICE-REVISION-ROLE-prv`, which is a label, too
-MAX_ROLE_NAME_CHARACTERS: Final = 15  # what is left of 63 then
+MAX_ROLE_NAME_CHARACTERS: Final = 15  # the rest of 63 then
 _MANAGED: Final = names.GROUP + "dynamo-managed-service-metadata"
 
 

@@ -55,7 +55,7 @@ def _shaping(spec: Fields, line: Line) -> Fields:
     if templates := list_templates(spec):
         out["roles"] = {str(spec["roles"][index].get("name")): _with_marks(template) for index, template in templates}
     elif find_sidecar(line, spec) or (line >= ENGINES_SINCE and _names_sidecar(spec)):
-        out["line"] = ENGINES_SINCE  # of which such pods are told otherwise
+        out["line"] = ENGINES_SINCE  # since which such pods are rendered otherwise
     wanted = read_experimental(spec, "checkpoint")
     if "checkpoint" in (spec.get("experimental") or {}):
         kept = {name: value for name, value in (wanted or {}).items() if name not in _POLICIES}

@@ -226,7 +226,7 @@ def spans_pods(component: Fields) -> bool:
 
 
 def set_start_replicas(component: Fields, *, waiting: bool) -> Fields:
-    """A component as it is started: without pods while it waits. Whoever may wait has a number of replicas, to leave zero again."""
+    """Returns a component as it starts: without pods while it waits. One that may wait has a number of replicas, to leave zero again."""
     if not waits_for_checkpoint(component):
         return component
     return {**component, "replicas": 0 if waiting else read_replicas(component)}

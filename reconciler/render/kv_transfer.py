@@ -30,7 +30,7 @@ def read_topology(obj: Fields) -> tuple[str, str]:
 
 
 def find_domain_key(binding: Fields | None, domain: str) -> str:
-    """The node label of a domain in a ClusterTopologyBinding, which anybody may have written; empty if it has none."""
+    """Finds the node label of a domain in a ClusterTopologyBinding, whose content is untrusted; empty if it has none."""
     levels = lookup(binding, ("spec", "levels"))
     keys = (level.get("key") for level in object_items(levels if isinstance(levels, list) else ()) if level.get("domain") == domain)
     return next((key for key in keys if isinstance(key, str) and key), "")

@@ -24,7 +24,7 @@ _ENDPOINT: Final = re.compile(r"(?:dyn://)?[^./]+[./]([^./]+)[./][^./]+")
 
 
 def read_planner_facts(component: Fields, line: Line, claims: ClaimDependencies, env: Iterable[Fields] = ()) -> Fields:
-    """The facts, without those that can't be told; `env` has the graph's variables. Empty where definitions would drop them."""
+    """Returns the facts that can be determined; `env` has the graph's variables. Empty where definitions would drop them."""
     if line < Line.V1_5:
         return {}
     out = _count_gpus(component, claims)

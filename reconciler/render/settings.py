@@ -45,7 +45,7 @@ class Settings(NamedTuple):
     disaggregated: bool = True  # whether there are DisaggregatedSets, which only graphs that ask for them become
     switched_off: frozenset[str] = frozenset()  # which of grove, lws and dra the configuration disables
     operator_version: str = ""
-    explicit_line: Line | None = None  # where somebody names it; None: that of the version
+    explicit_line: Line | None = None  # if one is named; None: that of the version
     restricted: bool = False  # one namespace: the installation has the accounts of planner and endpoint picker
     discovery: str = KUBERNETES
     infrastructure: Infrastructure = Infrastructure()
@@ -83,9 +83,9 @@ _OFFLINE: Final = Settings()
 
 
 def make_settings(configuration: OperatorConfiguration, cluster: Settings = _OFFLINE, *, service_account: str = "default") -> Settings:
-    """The settings for objects of one namespace, of which the account for pods with discovery by etcd is.
+    """Makes the settings for objects of one namespace, which has the account for pods with discovery by etcd.
 
-    Of `cluster` only what it serves counts: grove, lws, disaggregated, kai, dra and istio. The configuration overrides it.
+    Of `cluster` only the served APIs count: grove, lws, disaggregated, kai, dra and istio. The configuration overrides it.
     """
     switches = configuration.switches
     return Settings(

@@ -1,4 +1,4 @@
-"""Fields that users may write and nothing here acts on: told, so that none is dropped in silence. Cost: a look at each component."""
+"""Lists fields that users may write and nothing here acts on, so that they can be reported. Cost: a look at each component."""
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple

@@ -73,10 +73,10 @@ def _text(value: object) -> str:
 
 
 class RequestProgress(NamedTuple):
-    """Empty texts are what nobody has noted yet."""
+    """The notes on a request; empty texts are not noted yet."""
 
     spec: str = ""  # digest of the spec that counts, without autoApply
-    retry: str = ""  # value of the annotation that was heard last
+    retry: str = ""  # the last value of the retry annotation that was acted on
     graph: str = ""  # uid of the graph that was made
     jobs: int = 0  # how many profiling Jobs were made for the spec
     warned: str = ""  # digest of a later spec that was warned of
@@ -87,7 +87,7 @@ class RequestProgress(NamedTuple):
 
 
 def read_progress(request: Fields) -> RequestProgress:
-    """The notes on a request; text that isn't ours counts as none."""
+    """The notes on a request; text that this project didn't write counts as none."""
     notes = read_map(request, PROGRESS)
     known = {name: notes[name] for name in RequestProgress._fields if type(notes.get(name)) is type(getattr(RequestProgress(), name))}
     return RequestProgress(**known)

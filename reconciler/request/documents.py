@@ -1,4 +1,4 @@
-"""Reads YAML that somebody else's program wrote, within bounds: size, depth, and how much aliases may repeat. Pure."""
+"""Reads YAML that another program wrote, within bounds: size, depth, and how much aliases may repeat. Pure."""
 
 import json
 import math
@@ -18,10 +18,10 @@ _ABSENT: Final = object()
 
 
 class UnreadableError(Exception):
-    """A text that is no YAML, or exceeds a bound; the message says what was seen."""
+    """A text that is no YAML, or exceeds a bound; the message describes the problem."""
 
     def __init__(self, message: str, values: int = 0) -> None:
-        """`values` were read before it was found."""
+        """`values` is the number of values that were read before the problem."""
         super().__init__(message)
         self.values = values
 

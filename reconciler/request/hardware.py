@@ -11,7 +11,7 @@ COUNT: Final = "nvidia.com/gpu.count"
 MEMORY: Final = "nvidia.com/gpu.memory"
 RDMA: Final = ("nvidia.com/rdma.present", "feature.node.kubernetes.io/rdma.available", "feature.node.kubernetes.io/network-sriov.capable")
 NEEDED: Final = ("gpuSku", "vramMb", "numGpusPerNode")  # without which nothing can be profiled
-KINDS: Final = (*NEEDED, "totalGpus", "interconnect", "rdma")  # what is looked up
+KINDS: Final = (*NEEDED, "totalGpus", "interconnect", "rdma")  # the fields that are looked up
 DEFAULT_GPUS: Final = 32  # that a request gets when it doesn't say how many
 # family -> (SKU on a board of its own, SKU in a slot); the same where only one form is made
 _FAMILIES: Final = {
@@ -118,7 +118,7 @@ def merge_nodes(labelled: Sequence[Machine], exported: Sequence[Machine]) -> tup
 
 
 def fill_hardware(requested: Fields, cluster: GpuInventory) -> Fields:
-    """What a request says of its GPUs, with what it leaves out as far as the cluster says it."""
+    """Returns the hardware of a request; fields that it leaves out are taken from the cluster, as far as it has them."""
     alike = [machine for machine in cluster.machines if machine.sku and machine.sku == (requested.get("gpuSku") or machine.sku)]
     if not alike:
         return dict(requested)

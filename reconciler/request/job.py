@@ -1,4 +1,4 @@
-"""The profiling Job of a request, with the overlay of its author: only what is listed is taken, and the copier is nobody's to change."""
+"""The profiling Job of a request, with the overlay of its author: only listed fields are taken, and the copier can't be changed."""
 
 import copy
 import json
@@ -226,7 +226,7 @@ def _overlay_container(profiler: Fields, overlay: Fields) -> None:
 
 
 def _grant_alone(pod: Fields) -> None:
-    """Gives the token to the copier and to nobody else."""
+    """Gives the token to the copier and to no other container."""
     pod["volumes"] = [*(volume for volume in pod["volumes"] if volume.get("name") != ACCESS), {"name": ACCESS, "projected": _API_TOKEN}]
     for container in [*pod["containers"], *pod["initContainers"]]:
         mounts = [mount for mount in object_items(container.get("volumeMounts")) if mount.get("name") != ACCESS]

@@ -13,7 +13,7 @@ OPERATOR: Final = "dynamo-operator"
 SPEC: Final = "nvidia.com/generated-dgd-spec"  # annotation of a request: its graph as YAML until that is created
 EXTRA: Final = "dgdr.nvidia.com/additional-resources"  # the same of what the profiler made beside the graph
 PROGRESS: Final = "webhooks.nvidia.com/request-progress"  # annotation of a request: our own notes
-HARDWARE: Final = "webhooks.nvidia.com/discovered-hardware"  # annotation of a request: JSON of what was found in the cluster
+HARDWARE: Final = "webhooks.nvidia.com/discovered-hardware"  # annotation of a request: JSON of the hardware found in the cluster
 REQUEST_UID: Final = "webhooks.nvidia.com/request-uid"  # annotation of a graph: the request that it was made for
 OURS: Final = "webhooks.nvidia.com/"
 

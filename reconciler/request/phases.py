@@ -1,4 +1,4 @@
-"""What the status of a request says: its phase, its conditions, and what they add up to. Pure; what is done is elsewhere."""
+"""The status of a request: its phase, its conditions, and their summary. Pure; reconcile.py acts."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -69,7 +69,7 @@ def make_status(request: Node, step: RequestStep, moment: datetime) -> Node:
 
 
 def trim_request(request: Node) -> None:
-    """Leaves only digests of a result in a stored request, in place: nobody here reads it there, and it may be large."""
+    """Replaces the result in a stored request by its digest, in place: no code here reads it there, and it may be large."""
     status = request.get("status") or {}
     if isinstance(status.get("profilingResults"), dict):
         status["profilingResults"] = digest(status["profilingResults"])
@@ -112,12 +112,12 @@ def fail(kind: str, reason: str, text: str, event: str = "") -> RequestStep:
 
 
 def refuse_deployment(reason: str, text: str) -> RequestStep:
-    """The graph can't be made: it would be refused, or its name is somebody else's."""
+    """Fails a request whose graph can't be made: it would be refused, or another owner has its name."""
     return fail(DEPLOYMENT, reason, text, "DeploymentCreationFailed")
 
 
 def refuse_job(text: str) -> RequestStep:
-    """The Job can't be made, whatever is tried."""
+    """Fails a request whose Job can't be made by any attempt."""
     return fail(RUN, "JobCreationFailed", text, "ProfilingJobFailed")
 
 
@@ -167,7 +167,7 @@ def fail_profiling(status: Node, data: Node | None, text: str) -> RequestStep:
 
 
 def refuse_result(text: str) -> RequestStep:
-    """The profiler has finished, but nothing can be made of what it wrote."""
+    """Fails a request whose profiler has finished with an unusable result."""
     failed = fail(SPEC, "GenerationFailed", text)
     return failed._replace(conditions=(_COMPLETED, *failed.conditions))
 
@@ -189,7 +189,7 @@ def deploy(graph: str) -> RequestStep:
 
 
 def fail_deleted(graph: str) -> RequestStep:
-    """Somebody has deleted the graph."""
+    """Fails a request whose graph was deleted."""
     text = "Deployment was deleted by user. Create a new DGDR to redeploy."
     message = f"DGD {graph} was deleted. DGDR will not recreate it. Delete this DGDR and create a new one to redeploy."
     fields = {"dgdName": None, "deploymentInfo": None}
@@ -197,7 +197,7 @@ def fail_deleted(graph: str) -> RequestStep:
 
 
 def report_graph(request: Node, graph: Node) -> RequestStep:
-    """How it stands with the graph."""
+    """Reports the state of the graph."""
     name, before = str(graph["metadata"]["name"]), (request.get("status") or {}).get("phase")
     state = str((graph.get("status") or {}).get("state") or "")
     fields: dict[str, Any] = {"dgdName": name, "deploymentInfo": _count_replicas(graph)}
@@ -215,7 +215,7 @@ def report_graph(request: Node, graph: Node) -> RequestStep:
 
 
 def _count_replicas(graph: Node) -> Node | None:
-    """The replicas of a graph in all, and how many of them are available; None where it says nothing of them."""
+    """Counts the replicas of a graph in all, and the available ones; None if its status has no components."""
     parts = (graph.get("status") or {}).get("components") or {}
     components = [component for component in parts.values() if isinstance(component, dict)]
     if not components:
@@ -230,7 +230,7 @@ def _count_replicas(graph: Node) -> Node | None:
 
 
 def report_change(phase: str, *, differs: bool, unheard: bool) -> RequestStep:
-    """Whether a spec differs from the one that was begun with; `unheard` if nobody has been warned of it yet."""
+    """Reports whether a spec differs from the one that profiling began with; `unheard` if no Event has warned of it yet."""
     if not differs:
         return RequestStep(phase, removed_conditions=(CHANGED,))
     text = (

@@ -1,4 +1,4 @@
-"""One pass over a DynamoGraphDeploymentRequest: reads what its phase depends on, and does what is decided."""
+"""One pass over a DynamoGraphDeploymentRequest: it reads the objects that its phase depends on, and carries out the decision."""
 
 import asyncio
 from collections.abc import Iterable
@@ -198,7 +198,7 @@ async def note(context: Context, request: Node, annotations: dict[str, str | Non
 
 
 async def write_hardware(context: Context, request: Node, hardware: Node) -> Node:
-    """Writes what was found into the spec, as the Go operator does. Raises: ApiError, StandDownError."""
+    """Writes the hardware that was found into the spec, as the Go operator does. Raises: ApiError, StandDownError."""
     if (request["spec"].get("hardware") or {}) == hardware:
         return request
     patch = {"metadata": {"resourceVersion": request["metadata"]["resourceVersion"]}, "spec": {"hardware": hardware}}
@@ -222,7 +222,7 @@ async def begin(context: Context, request: Node, settings: OperatorConfiguration
     try:
         context.cache.add_write(await context.cluster.create(JOBS, wanted, wanted["metadata"]["namespace"]))
     except AlreadyExistsError:
-        await read_job(context, request)  # somebody else's is told; ours was made in this moment
+        await read_job(context, request)  # raises for a foreign Job; the request's own was made just now
 
 
 async def read_job(context: Context, request: Node) -> Node | None:
@@ -258,7 +258,7 @@ async def make_graph(context: Context, request: Node, result: ProfilingResult) -
 
 
 async def make_config_maps(context: Context, request: Node, wanted: Iterable[Node], graph: Node | None = None) -> None:
-    """Creates what a graph's pods mount, or gives it to the graph; one of another name's owner is told of.
+    """Creates the ConfigMaps that a graph's pods mount, or gives them to the graph; an Event reports those of other owners.
 
     Without a graph they have no owner yet: whichever operator makes the graph finds them. Raises: ApiError, StandDownError.
     """
@@ -344,5 +344,5 @@ def _is_current(live: Node, request: Node) -> bool:
 
 
 def _is_foreign(live: Node, request: Node) -> bool:
-    """Whether an object of the wanted name is somebody else's. Without an owner, as a backup restores it, labels tell."""
+    """Whether an object of the wanted name isn't the request's. If it has no owner, as a backup restores it, its labels decide."""
     return not (is_controlled(live, request) or (controller_reference(live) is None and _is_labelled(live, request)))

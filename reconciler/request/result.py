@@ -1,4 +1,4 @@
-"""What a profiler wrote, read as what it is: somebody else's text. What may be applied of it, and what is shown of it. Pure."""
+"""The output of a profiler, read as untrusted text: the objects that may be applied, and those that are shown. Pure."""
 
 import json
 from typing import Any, Final, NamedTuple
@@ -81,7 +81,7 @@ def make_result(request: Fields, data: Fields | None, line: Line) -> ProfilingRe
 
 
 def _override(request: Fields, graph: Fields, line: Line) -> tuple[Fields, tuple[str, ...]]:
-    """The graph with what its request said of it when it was profiled; a profiler may have merged that already. Raises: ResultError."""
+    """Returns the graph with the override that its request had when profiled; a profiler may have merged it before. Raises: ResultError."""
     override, begun = override_of(request), read_progress(request).spec
     if begun not in ("", digest_spec(request.get("spec"))) and (kept := _read_kept_graph(request)) is not None:
         return kept, ()  # an edit has no effect
@@ -125,7 +125,7 @@ def summarise_result(result: ProfilingResult, data: Fields) -> Fields:
 
 
 def _graph(request: Fields, graph: Fields) -> Fields:
-    """Nothing of the metadata counts but labels and annotations, and none of those that are ours."""
+    """Takes only labels and annotations of the metadata, and none with the prefix of this project."""
     head, legacy = as_map(graph.get("metadata")), read_alpha_fields(request)
     labels = {**_quote(head.get("labels")), **legacy.labels}
     notes = {**_quote(head.get("annotations")), **_quote(legacy.annotations)}

@@ -40,7 +40,7 @@ class Scraper(PodClient):
     """Reads the metrics of exporters over the network: 3 s to connect, 5 s in all, 1 MiB."""
 
     async def read(self, url: str) -> str:
-        """The beginning of the text, or an empty one where nobody answers. Doesn't raise."""
+        """Returns the beginning of the text, or an empty one without a successful answer. Doesn't raise."""
         try:
             status, text = await self.call("GET", URL(url), 5, 3, MAX_SCRAPE_BYTES)
         except FAILURES:
@@ -59,7 +59,7 @@ class GpuDiscovery:
         changed: Callable[[Key], None],
         clock: Callable[[], float],
     ) -> None:
-        """`changed` hears of requests that may go on."""
+        """`changed` is called for each request that may go on."""
         self._cluster, self._settings, self._scraper = cluster, settings, scraper
         self._changed, self._clock = changed, clock
         self._found: tuple[float, Hardware] | None = None
@@ -67,7 +67,7 @@ class GpuDiscovery:
         self._wanted = asyncio.Event()
 
     def known(self, key: Key) -> Hardware | None:
-        """What was found in the last minute; None while it is being looked for, and the request is told later."""
+        """Returns the GPUs found in the last minute; None during discovery, after which the request is queued again."""
         if self._found is not None and self._clock() - self._found[0] < SCRAPE_LIFETIME_SECONDS:
             return self._found[1]
         self._asking.add(key)
@@ -75,7 +75,7 @@ class GpuDiscovery:
         return None
 
     async def run(self) -> None:
-        """Looks whenever somebody asks, until it is cancelled."""
+        """Discovers GPUs whenever a request needs them, until it is cancelled."""
         try:
             while True:
                 await self._wanted.wait()
@@ -132,7 +132,7 @@ def _host(pod: Node) -> str:
 
 
 def _trim(obj: Node) -> None:
-    """Leaves name and labels: nobody here reads more of a node."""
+    """Reduces an object to its name and labels: no code here reads more of it."""
     metadata = obj["metadata"]
     kept = {name: metadata[name] for name in ("name", "labels") if name in metadata}
     obj.clear()
@@ -151,7 +151,7 @@ class RequestContext:
     _waiting: OrderedDict[str, tuple[float, str, list[str]]] = field(default_factory=OrderedDict)
 
     async def job_settings(self) -> OperatorConfiguration:
-        """What the configuration says of Jobs; without an image of its own the copier runs the image of this process. Raises: ApiError."""
+        """Returns the configuration of Jobs; without an image of its own the copier runs the image of this process. Raises: ApiError."""
         settings, who = self.settings, self.settings.operator
         image = settings.requests.copier_image or self._image
         if not image and who.pod_name:
@@ -168,13 +168,13 @@ class RequestContext:
         return str(mine.get("image") or "")
 
     async def explain_waiting_pod(self, job: Node, moment: float) -> tuple[str, list[str]]:
-        """Why the pod of a Job doesn't run, and what it can't pull; empty when it does, or is new. Reads pods once a minute."""
+        """Explains why a Job's pod doesn't run, and which images it can't pull; empty if it runs or is new. Reads pods once a minute."""
         if (job.get("status") or {}).get("ready"):
             return "", []
         return await self._read(job, f"job-name={job['metadata']['name']}", moment)
 
     async def list_pull_failures(self, graph: Node, moment: float) -> list[str]:
-        """What pods of a graph can't pull; the same bounds hold."""
+        """Lists the images that pods of a graph can't pull; the same bounds hold."""
         return (await self._read(graph, f"{GRAPH_NAME}={graph['metadata']['name']}", moment))[1]
 
     async def _read(self, obj: Node, labels: str, moment: float) -> tuple[str, list[str]]:
@@ -193,7 +193,7 @@ class RequestContext:
 
 
 async def describe_ending(cluster: Cluster, job: Node, message: str) -> str:
-    """How a Job failed, with what its pods say of it."""
+    """Describes how a Job failed, with the reasons that its pods report."""
     text = f"profiling job failed: {message}"
     try:
         pods = await list_job_pods(cluster, job)

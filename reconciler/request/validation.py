@@ -1,4 +1,4 @@
-"""Whether a request can be profiled, from what it says and what the cluster holds, and all that is made for its profiling. Pure."""
+"""Whether a request can be profiled, from its fields and the cluster's contents, and all objects made for its profiling. Pure."""
 
 from collections.abc import Iterable
 from typing import Final

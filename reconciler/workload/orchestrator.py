@@ -1,7 +1,7 @@
 """Where a graph runs: on Grove, or as objects of components. It stays there until its owner asks for the other.
 
-Then what ran ends before anything is asked for again, and Services go from owner to owner. Told from what the graph owns; a condition
-remembers Grove, whose objects vanish with its API, and a move, between whose two ends the graph owns neither.
+Then the old objects end before new ones are created, and Services go from owner to owner. The children of the graph show where it runs.
+A condition records Grove, whose objects vanish with its API, and a move, in the middle of which the graph owns neither.
 """
 
 import contextlib
@@ -38,11 +38,11 @@ class Orchestrator(NamedTuple):
     old: Sequence[Any] = ()  # the objects that ran it on the other
     lost: bool = False  # whether it runs on Grove, which can't be asked
     served: bool = True  # whether the cluster serves Grove
-    bound: bool = False  # whether an annotation of line 1.5 says where, which nobody can change
+    bound: bool = False  # whether an annotation of line 1.5 says where, which no user can change
 
 
 def choose_orchestrator(graph: Node, owned: Sequence[Node], *, usable: bool, served: bool) -> Orchestrator:
-    """Where a graph runs, from what it owns. Grove is `usable` where it is served and not switched off."""
+    """Chooses where a graph runs, from its children. Grove is `usable` where it is served and not switched off."""
     alive = {child["kind"] for child in owned if not child["metadata"].get("deletionTimestamp")}
     status = graph.get("status") or {}
     before = condition_of(status, ORCHESTRATOR).get("reason")

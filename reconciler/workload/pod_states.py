@@ -31,7 +31,7 @@ def explain_waiting_pods(pods: Sequence[Node], *, probes: bool = True) -> str:
 
 
 def explain_end(pod: Node) -> str:
-    """Why a pod has ended, from its status: its phase, and what it or a container says."""
+    """Explains why a pod has ended, from its status: its phase, and the reason of the pod or of a container."""
     status: Node = pod.get("status") or {}
     reason = format_reason(status, "") or next(
         (f"container {container['name']}: {why}" for container in _containers(status) if (why := _describe_end(container))), ""
@@ -82,7 +82,7 @@ def _describe_end(container: Node) -> str:
 
 
 def format_reason(state: Node, otherwise: str) -> str:
-    """The reason and message of a condition or a container's state as a sentence; `otherwise` stands for a reason that is missing."""
+    """Formats the reason and message of a condition or a container's state as a sentence; `otherwise` replaces a missing reason."""
     reason, message = str(state.get("reason") or otherwise), str(state.get("message") or "")
     return f"{reason}: {message}" if message else reason
 

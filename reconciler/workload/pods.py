@@ -19,8 +19,8 @@ from .refused_pods import explain_refused_pods
 
 _RIGHTS: Final = frozenset({"ServiceAccount", "Role", "RoleBinding"})
 _ENDED: Final = ("Succeeded", "Failed")
-PROBE_SECONDS: Final = 30.0  # that an object waits before it is said which probes fail
-MAX_PODS: Final = 100  # of an object that are read; anybody may label large ones
+PROBE_SECONDS: Final = 30.0  # that an object waits before failing probes are reported
+MAX_PODS: Final = 100  # of an object that are read; users may label large ones
 _METADATA: Final = ("name", "labels", "creationTimestamp", "deletionTimestamp")
 _MARK: Final = ". Pods wait: "
 
@@ -50,7 +50,7 @@ async def find_used_permissions(context: Context, graph: Node, wanted: set[tuple
 
 
 def _trim(pod: Node) -> None:
-    """Leaves what is read of a pod, which may be a hundredth of it."""
+    """Reduces a pod to the fields that are read, which may be a hundredth of it."""
     metadata, account = pod["metadata"], (pod.get("spec") or {}).get("serviceAccountName")
     pod["metadata"] = {name: metadata[name] for name in _METADATA if name in metadata}
     pod["spec"] = {"serviceAccountName": account} if account else {}
@@ -63,9 +63,9 @@ async def list_job_pods(cluster: Cluster, job: Node) -> list[Node]:
 
 
 async def add_pod_reasons(context: Context, obj: Node, status: Node, condition: str = READY) -> tuple[Node, float]:
-    """A status of what is not ready whose condition also says why pods wait, and the seconds after which to look again.
+    """Adds why pods wait to the condition of a status that isn't ready; also returns the seconds after which to look again.
 
-    Another reason than before is an Event, too. Until pods are read for the first time after an edit, the reason before stays.
+    A changed reason is also recorded as an Event. Until pods are read for the first time after an edit, the previous reason stays.
     """
     ready, before = condition_of(status, condition), condition_of(obj.get("status") or {}, condition)
     uid, moment = uid_of(obj), context.clocks.wall()
@@ -73,7 +73,7 @@ async def add_pod_reasons(context: Context, obj: Node, status: Node, condition: 
     text = previous = str(before.get("message") or "").partition(_MARK)[2]
     since, early = context.reads.begin(obj, unready, moment)
     age = (moment - since).total_seconds()
-    if 0 <= age < SETTLE_SECONDS:  # what became so in the future says nothing: the wall clock went back
+    if 0 <= age < SETTLE_SECONDS:  # a time in the future means nothing: the wall clock went back
         left = SETTLE_SECONDS - age if early else READ_SECONDS
     else:
         pause = min(age, READ_SECONDS) if age > 0 else READ_SECONDS

@@ -1,4 +1,4 @@
-"""What workloads need and nobody makes for them: claims of volumes and devices, and the queue of pods. One call each in a pass."""
+"""Objects that workloads need and the reconciler doesn't make: claims of volumes and devices, the pods' queue. One call each in a pass."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""Pull secrets of opted-in namespaces: which are read, what is kept of them, and when pods get another set. Values are dropped at once."""
+"""Pull secrets of opted-in namespaces: which are read, which parts are kept, and when pods get another set. Values are dropped at once."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
@@ -17,11 +17,11 @@ from ..render.settings import Settings
 from ..render.template import read_pod_templates
 
 GRANT: Final = "add manifests/components/pull-secrets with a RoleBinding in that namespace, or set reconciler.pullSecrets of the chart"
-ADDRESSES: Final = "addresses"  # what is kept of a Secret's data
+ADDRESSES: Final = "addresses"  # the kept part of a Secret's data
 
 
 def trim_secret(secret: Node) -> None:
-    """Leaves of a Secret what names it and the addresses that it is for, in place; None for those that can't be read."""
+    """Reduces a Secret, in place, to its identity and the addresses that it is for; None for addresses that can't be read."""
     kept = {name: secret["metadata"].get(name) for name in ("name", "namespace", "uid", "resourceVersion")}
     content = {"apiVersion": "v1", "kind": SECRET, "metadata": kept, ADDRESSES: list_addresses(secret)}
     secret.clear()

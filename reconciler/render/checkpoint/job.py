@@ -112,7 +112,7 @@ def _prepare(pod: Fields, checkpoint: Fields, target: str, settings: CheckpointS
     _wait_for_snapshot(main, processes, at)
     add_podinfo(pod, main, at)
     if not shared.get("disabled"):
-        # the job's own size: a worker with less shared memory, or none, isn't what is checkpointed
+        # the job's own size: a worker with less shared memory, or none, isn't the checkpointed one
         size: Any = shared.get("size")
         add_shared_memory(pod, main, None if size is not None and is_quantity(size) and is_zero(size) else size)
     if snapshot_storage is not None:
@@ -154,9 +154,9 @@ def make_checkpoints(graph: Graph, member: Member, settings: Settings, *, is_the
     identity = wanted.get("identity")
     if not identity:
         if settings.line >= Line.V1_4:
-            return claims  # that line admits it; without_effect says so
+            return claims  # that line admits it; without_effect reports it
         raise RenderError((*path, "identity"), "must be given where checkpointRef names no checkpoint")
-    if wanted.get("mode") == "Manual" or spans_pods(member.fields):  # what is not restored is not made either
+    if wanted.get("mode") == "Manual" or spans_pods(member.fields):  # a checkpoint that is not restored is not made either
         return claims
     identity = {**identity, **{size: identity.get(size) or 1 for size in ("tensorParallelSize", "pipelineParallelSize")}}
     name, marks = f"checkpoint-{hash_identity(identity)}", {CHECKPOINT_ID: hash_identity(identity)}

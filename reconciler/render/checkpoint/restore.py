@@ -128,7 +128,7 @@ def add_podinfo(pod: Fields, container: Fields, path: Path) -> None:
 
 
 def add_control(pod: Fields, container: Fields, path: Path) -> None:
-    """Add where a container and the agent leave signs for each other, and tell it, unless told. Raises: RenderError as `add_storage`."""
+    """Add the volume in which a container and the agent signal each other, and a variable with its path. Raises: as `add_storage`."""
     mount = {"name": _CONTROL, "mountPath": CONTROL_PATH, "subPath": container["name"]}
     _add(pod, container, {"name": _CONTROL, "emptyDir": {}}, mount, path)
     env = object_items(container.get("env"))
@@ -171,8 +171,8 @@ def read_owner(offer: str) -> tuple[str, str]:
 def restore_pod(pod: Fields, offer: str, settings: CheckpointSettings) -> Fields | None:
     """A copy of a cold pod that is restored from the offered snapshot.
 
-    Anybody who may annotate a checkpoint can write an offer: where snapshots are kept and the seccomp profile are those of the
-    configuration, and an offer of others counts as damaged; a claim that an agent mounts isn't configured, and is taken as it is named.
+    Users who may annotate a checkpoint can write an offer. So the storage of snapshots and the seccomp profile must be the configured ones;
+    an offer of others counts as damaged. A claim that an agent mounts isn't configured, and is taken as the offer names it.
     None for a pod that is restored already, takes a snapshot, lacks a container, or has another image.
     Raises: ValueError, KeyError, TypeError, AttributeError for a damaged pod or offer.
     """

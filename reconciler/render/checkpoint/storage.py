@@ -68,7 +68,7 @@ def make_claims(settings: CheckpointSettings, namespace: str) -> list[Fields]:
 
 
 def explain_missing(storage: Storage, namespace: str) -> str:
-    """What is said where the claim of the configuration isn't there and isn't to be created."""
+    """Explain that the configured claim isn't there and isn't to be created."""
     return f"checkpoint storage PVC {namespace}/{storage.claim} does not exist and checkpoint.storage.pvc.create is false"
 
 

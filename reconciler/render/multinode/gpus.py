@@ -46,7 +46,7 @@ _DRIVER: Final = re.compile(r"device\.driver\s*==\s*[\"']([^\"']+)[\"']")
 
 
 class _UncountableError(Exception):
-    """Nobody can say how many GPUs a claim gives; the message says why."""
+    """A claim whose number of GPUs can't be determined; the message explains why."""
 
 
 def count_gpus(component: Fields, path: Path, known: ClaimDependencies) -> int:

@@ -16,7 +16,7 @@ from .role import Role
 _KEYS: Final = "/ssh-pk"
 PRIVATE: Final = "private.key"
 PUBLIC: Final = "private.key.pub"
-GENERATED: Final = "<generated>"  # stands for each key until the loop creates the pair; not base64, so that it can't be applied by mistake
+GENERATED: Final = "<generated>"  # placeholder of each key before the pair is created; not base64, so that it can't be applied by mistake
 _PORT: Final = 2222
 _HOME: Final = '"$HOME/.ssh'
 _PASSED_ON: Final = frozenset(

@@ -47,7 +47,7 @@ def change_main(main: Fields, role: Role, hints: Mapping[str, str], gpus: int) -
 
 
 def give_address(main: Fields) -> None:
-    """Tell the main container, in place, by which address other engines reach it."""
+    """Give the main container, in place, a variable with the address by which other engines reach it."""
     put_named(main, "env", {"name": "VLLM_NIXL_SIDE_CHANNEL_HOST", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}})
 
 
@@ -141,7 +141,7 @@ def make_config_maps(graph: Graph) -> list[Fields]:
 
 
 def give_port(main: Fields) -> None:
-    """Tell an engine with multiprocessing that its author starts, in place, by which port nodes find their leader; one of his own stays."""
+    """Give an engine with multiprocessing that its author starts, in place, the port by which nodes find the leader; its own port stays."""
     if not _spans_nodes(main) or _PORT.search(" ".join(list_words(main))):
         return
     flag = f"--master-port={_MASTER_PORT}"

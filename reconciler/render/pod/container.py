@@ -51,7 +51,7 @@ def _default_env(plan: PodPlan, kind: str, settings: Settings, container: str) -
 
 
 def give_infrastructure(container: Fields, settings: Settings) -> None:
-    """Tell a container, in place, the addresses of services that the operator was configured with, unless its author does."""
+    """Give a container, in place, the addresses of services that the operator was configured with, unless its author sets them."""
     known = settings.infrastructure
     values = {
         "NATS_SERVER": known.nats_address,

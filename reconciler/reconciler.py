@@ -193,7 +193,7 @@ class Reconciler:
             self.queue.add(key, watch.pause if reported else GATHER_SECONDS, watch.cause)
 
     def _on_detected(self, known: Known) -> None:
-        """Adapts the watches to changed capabilities of the cluster, and requeues all objects, since they may be rendered otherwise."""
+        """Adapts the watches to changed capabilities of the cluster; while acting, requeues all objects, as they may render otherwise."""
         if self.cache is None:
             return
         self._listen(self.cache, known)

@@ -33,7 +33,7 @@ DECLARED: Final = (
     *(ACTIVE, MOST, DEPTH, UNFINISHED, LONGEST),
     *(TIMES, WAITED, WORKED),
 )
-RESULTS: Final = {"requeue": "requeue_after"}  # our result -> the framework's, if they differ
+RESULTS: Final = {"requeue": "requeue_after"}  # result of this project -> the framework's, if they differ
 
 
 class QueueStatistics:

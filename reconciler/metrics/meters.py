@@ -100,7 +100,7 @@ class Meters:
 
 
 async def count_objects(list_objects: Callable[[str], Iterable[Node]], meters: Meters) -> dict[Label, int]:
-    """Objects of our kinds by kind and state, and by namespace where that is a label. Others have their turn meanwhile."""
+    """Counts objects of the reconciled kinds by kind and state, and by namespace where that is a label. Other tasks get turns meanwhile."""
     counts: Counter[Label] = Counter()
     if not meters.namespaces:  # shown from the start: a series that begins at 1 is no increase
         counts.update({meters.label(kind, FAILED, ""): 0 for kind in _PHASED})

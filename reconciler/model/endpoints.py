@@ -52,7 +52,7 @@ def trim_slice(endpoint_slice: Node) -> None:
 def list_endpoints(slices: Iterable[Node], *, any_slice: bool = False) -> ModelEndpoints:
     """Lists the pods of some slices, each trimmed, of one namespace. Linear in the number of endpoints.
 
-    `any_slice` accepts slices that the EndpointSlice controller didn't write, too: users who may write one then direct the calls.
+    `any_slice` accepts slices that the EndpointSlice controller didn't write, too: users who may write one then choose called addresses.
     """
     pods: dict[str, Endpoint] = {}
     services = set()

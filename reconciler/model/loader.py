@@ -49,7 +49,7 @@ class Loader:
         stray: Callable[[Key, Endpoint], Awaitable[str]] | None = None,
         clocks: Clocks = LOCAL,
     ) -> None:
-        """`changed(key)` follows a change of a pod's state; `stray` explains why an address isn't the pod's, until it is confirmed."""
+        """`changed(key)` is called on changes of a pod's state; `stray` explains why an address isn't the pod's, until it is confirmed."""
         self._stray = stray
         self._caller, self._changed, self._settings = caller, changed, settings or ModelSettings()
         self._clock, self._sleep, self._chance = clocks.monotonic, clocks.sleep, clocks.chance

@@ -28,7 +28,7 @@ _SELECTIONS: Final = ((TOPOLOGY_LABELS, f"{GRAPH_NAME},{COMPONENT}"), (POD_REPLA
 
 
 class PodController:
-    """Labels pods, and replaces broken ones, each where the reconciler may. It listens from the start, and acts while it leads."""
+    """Labels pods, and replaces broken ones, each where the reconciler may. It watches from the start, and acts while it leads."""
 
     def __init__(self, cluster: Cluster, namespaces: Sequence[str], clocks: Clocks) -> None:
         """An empty namespace is all of them."""
@@ -39,7 +39,7 @@ class PodController:
         self._leads = False
 
     def listen(self, known: Mapping[str, Presence]) -> None:
-        """Listens to the pods for which the permissions are there."""
+        """Watches the pods for which the reconciler has permissions."""
         for capability, labels in _SELECTIONS:
             if known.get(capability.name) is Presence.USABLE and capability.name not in self._followed:
                 pods = self._followed[capability.name] = MergedReflector(self._namespaces, partial(self._selected, labels))
@@ -47,7 +47,7 @@ class PodController:
                 self._tasks.append(asyncio.ensure_future(pods.run()))
 
     async def close(self) -> None:
-        """Listens no more."""
+        """Stops watching."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

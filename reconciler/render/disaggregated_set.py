@@ -121,7 +121,7 @@ def _services(graph: Graph, workload: Workload, settings: Settings, observed: Ob
 
 
 def _selecting(service: Fields, selector: dict[str, str]) -> Fields:
-    """A Service with another selector, and a note of the labels and annotations that are ours."""
+    """A Service with another selector, and a note of the labels and annotations that this project sets."""
     ours = {key: sorted(service["metadata"].get(key) or ()) for key in ("labels", "annotations")}
     chosen = {**service, "spec": {**service["spec"], "selector": selector}}
     return annotate(chosen, {_MANAGED: json.dumps(ours, separators=(",", ":"))})

@@ -1,4 +1,4 @@
-"""What annotations of a request keep: what v1alpha1 asks for that v1beta1 has no field for, and our own notes."""
+"""What annotations of a request keep: what v1alpha1 asks for that v1beta1 has no field for, and this project's own notes."""
 
 import hashlib
 import json

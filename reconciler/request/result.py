@@ -24,7 +24,7 @@ class ResultError(Exception):
 class ProfilingResult(NamedTuple):
     """The objects made from the output of a profiler."""
 
-    graph: Fields  # as it is applied: name, namespace, labels and annotations are ours
+    graph: Fields  # as it is applied: this module sets name, namespace, labels and annotations
     config_maps: tuple[Fields, ...] = ()  # beside it, without an owner
     other_objects: tuple[Fields, ...] = ()  # the same and everything else beside the graph, as it was written
     ignored: tuple[str, ...] = ()  # kind and name of what isn't applied

@@ -20,7 +20,7 @@ from .refused_pods import explain_refused_pods
 _RIGHTS: Final = frozenset({"ServiceAccount", "Role", "RoleBinding"})
 _ENDED: Final = ("Succeeded", "Failed")
 PROBE_SECONDS: Final = 30.0  # that an object waits before failing probes are reported
-MAX_PODS: Final = 100  # of an object that are read; users may label large ones
+MAX_PODS: Final = 100  # of an object that are read; any user may label large pods
 _METADATA: Final = ("name", "labels", "creationTimestamp", "deletionTimestamp")
 _MARK: Final = ". Pods wait: "
 

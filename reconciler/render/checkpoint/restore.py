@@ -128,7 +128,7 @@ def add_podinfo(pod: Fields, container: Fields, path: Path) -> None:
 
 
 def add_control(pod: Fields, container: Fields, path: Path) -> None:
-    """Add the volume in which a container and the agent signal each other, and a variable with its path. Raises: as `add_storage`."""
+    """Add a volume for signals of a container and the agent, and a variable with its path, unless set. Raises: RenderError as `add_storage`."""
     mount = {"name": _CONTROL, "mountPath": CONTROL_PATH, "subPath": container["name"]}
     _add(pod, container, {"name": _CONTROL, "emptyDir": {}}, mount, path)
     env = object_items(container.get("env"))
@@ -163,7 +163,7 @@ def format_offer(restore: Restore, targets: Sequence[str], image: str, owner: tu
 
 
 def read_owner(offer: str) -> tuple[str, str]:
-    """The kind and name of the object that an offer is for. Raises: ValueError, KeyError, TypeError for what we didn't write."""
+    """The kind and name of the object that an offer is for. Raises: ValueError, KeyError, TypeError for a text that is no offer."""
     kind, name = json.loads(offer)["of"]
     return str(kind), str(name)
 

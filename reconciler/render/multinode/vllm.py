@@ -141,7 +141,7 @@ def make_config_maps(graph: Graph) -> list[Fields]:
 
 
 def give_port(main: Fields) -> None:
-    """Give an engine with multiprocessing that its author starts, in place, the port by which nodes find the leader; its own port stays."""
+    """Give an engine with multiprocessing that its author starts, in place, the port at which nodes find their leader, unless set."""
     if not _spans_nodes(main) or _PORT.search(" ".join(list_words(main))):
         return
     flag = f"--master-port={_MASTER_PORT}"

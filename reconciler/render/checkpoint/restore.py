@@ -128,7 +128,7 @@ def add_podinfo(pod: Fields, container: Fields, path: Path) -> None:
 
 
 def add_control(pod: Fields, container: Fields, path: Path) -> None:
-    """Add a volume for signals of a container and the agent, and a variable with its path, unless set. Raises: RenderError as `add_storage`."""
+    """Add a volume for signals of container and agent, and a variable with its path, unless set. Raises: RenderError as `add_storage`."""
     mount = {"name": _CONTROL, "mountPath": CONTROL_PATH, "subPath": container["name"]}
     _add(pod, container, {"name": _CONTROL, "emptyDir": {}}, mount, path)
     env = object_items(container.get("env"))

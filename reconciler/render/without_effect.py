@@ -73,7 +73,7 @@ def list_component_notes(spec: Fields, alpha: Fields, settings: Settings) -> lis
     if spec.get("scalingAdapter") is not None:
         notes.append(Note((*path, "scalingAdapter"), "has no effect: only components of graphs have scaling adapters"))
     if (block := read_experimental(spec, "gpuMemoryService")) is not None and block.get("deviceClassName"):
-        why = "has no effect: the ResourceClaimTemplate of a standalone component's pods is made by nobody but you"
+        why = "has no effect: you must create the ResourceClaimTemplate of a standalone component's pods yourself"
         notes.append(Note((*path, "experimental", "gpuMemoryService", "deviceClassName"), why))
     return notes
 

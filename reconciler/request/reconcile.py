@@ -237,7 +237,7 @@ async def _own(context: Context, request: Node, resource: Resource, name: str) -
         return live
     if await context.writer.drop_left_behind(live, request):
         return None
-    raise NameTakenError(f"{resource.kind} {name} belongs to somebody else, and is left alone; rename or remove it")
+    raise NameTakenError(f"{resource.kind} {name} belongs to another owner, and is left alone; rename or remove it")
 
 
 async def read_output(context: Context, request: Node) -> Node | None:
@@ -302,7 +302,9 @@ async def _adopt_output(context: Context, request: Node, wanted: Node, owner: No
         return
     controller = controller_reference(live)
     if not _is_labelled(live, request) or (controller is not None and controller.get("uid") != owner.get("uid")):
-        await context.record_event(request, "Warning", "ConfigMapCreationFailed", f"ConfigMap {name} is somebody else's, and is left alone")
+        await context.record_event(
+            request, "Warning", "ConfigMapCreationFailed", f"ConfigMap {name} belongs to another owner, and is left alone"
+        )
         return
     if controller is None:
         patch = {

@@ -131,7 +131,7 @@ def _gives_gpus(name: str, known: ClaimDependencies) -> bool:
     texts = [str((selector.get("cel") or {}).get("expression")) for selector in object_items(spec.get("selectors"))]
     drivers: set[str] = {driver for text in texts for driver in _DRIVER.findall(text)}
     if len(drivers) != 1:
-        raise _UncountableError(f"DeviceClass {_shorten(name)} must name one driver by device.driver, for GPUs to be told from others")
+        raise _UncountableError(f"DeviceClass {_shorten(name)} must name one driver by device.driver, so that GPUs are recognised")
     return drivers.pop().startswith(_GPUS)
 
 

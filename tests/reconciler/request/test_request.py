@@ -500,7 +500,7 @@ async def test_what_others_made_by_the_name_that_a_request_needs_is_left_alone(r
         assert (await site.all(resource))[name]["metadata"]["uid"] == before["metadata"]["uid"]
         assert (await site.all(resource))[name].get("data") == before.get("data")
         assert await site.phase() == "Failed"
-        assert f"{resource.kind} {name} belongs to somebody else, and is left alone" in (await site.told("Profiling"))[2]
+        assert f"{resource.kind} {name} belongs to another owner, and is left alone" in (await site.told("Profiling"))[2]
 
 
 @run_each(("resource", "name"), [(JOBS, JOB), (CONFIG_MAPS, OUTPUT)])

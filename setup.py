@@ -17,8 +17,8 @@ ROOMS = ("admission", "api", "cel", "certs", "cli", "conversion", "kube", "polic
 
 # compiled modules, by folder: all that a request runs through. No subclass of what isn't compiled may have weak references
 _MODULES = {
-    "webhooks": "access_log admission bodies callers connection convert envelope fair_queue http1 jobs log_lines log_text meters reply "
-    "routes server short_requests split_review",
+    "webhooks": "access_log admission bodies callers connection convert envelope fair_queue http1 jobs meters reply routes server "
+    "short_requests split_review",
     "admission": "judging kept open_parts ownership pipeline",
     "api": "bounds decode kinds line quantity scalars",
     "conversion": "**/*",

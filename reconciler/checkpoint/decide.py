@@ -142,7 +142,7 @@ def _adoptable(obj: Fields, job: Fields) -> Fields | None:
 
 
 def _explain_foreign(obj: Fields, job: Fields) -> str:
-    """Why a Job is left alone; empty if it is the checkpoint's, or has its label and no owner."""
+    """Explain why a Job is left alone; empty if it is the checkpoint's, or has its label and no owner."""
     owner, label = controller_reference(job), string_map(job["metadata"].get("labels")).get(CHECKPOINT_ID)
     if is_controlled(job, obj) or (owner is None and label == read_identity_hash(obj)):
         return ""

@@ -15,12 +15,12 @@ _SAME, _USERS = "checkpoints of an identity", "users of a checkpoint"
 
 
 def index_checkpoint(checkpoint: Node) -> Iterator[Hashable]:
-    """Where the index has a checkpoint."""
+    """Yield the key at which the index has a checkpoint."""
     yield _SAME, _index_value(checkpoint)
 
 
 def index_user(obj: Node) -> Iterator[Hashable]:
-    """Where the index has a graph or a component: at each checkpoint that it asks for."""
+    """Yield the keys at which the index has a graph or a component: one for each checkpoint that it asks for."""
     spec, namespace = obj.get("spec") or {}, key_of(obj).namespace
     for component in object_items(spec.get("components")) if obj["kind"] == GRAPH else (spec,):
         wanted = read_experimental(component, "checkpoint")

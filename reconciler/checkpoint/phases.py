@@ -206,6 +206,6 @@ def _mark(job: Node) -> str:
 
 
 def _read_end_time(job: Node, moment: datetime) -> str:
-    """When a Job ended: not when that was noticed."""
+    """Read the time when a Job ended, not when that was noticed."""
     status: Any = job.get("status") or {}
     return str(status.get("completionTime") or condition_of(status, "Failed").get("lastTransitionTime") or format_time(moment))

@@ -63,7 +63,7 @@ class RestoreState(NamedTuple):
 def find_restore_obstacle(
     checkpoint: Fields | None, component: Fields, checkpoints: CheckpointSettings, *, any_image: bool
 ) -> RestoreState | None:
-    """Why a component's pods can't be restored from its checkpoint, if so. Raises: RenderError where the two contradict each other."""
+    """Find why a component's pods can't be restored from its checkpoint, if so. Raises: RenderError where the two contradict each other."""
     if spans_pods(component):
         why = "is on several nodes" if count_nodes(component) > 1 else "shares GPUs between pods"
         return RestoreState("RestoreUnavailable", f"a component that {why} is not restored; {_COLD_START}")
@@ -115,7 +115,7 @@ def summarize_states(states: Mapping[str, RestoreState]) -> RestoreState | None:
 
 
 def make_restore(checkpoint: Fields, volume: Storage, checkpoints: CheckpointSettings) -> Restore:
-    """What pods are restored from."""
+    """Describe the snapshot that pods are restored from."""
     return Restore(read_identity_hash(checkpoint), read_artifact_version(checkpoint), volume, checkpoints.seccomp_profile)
 
 
@@ -149,7 +149,7 @@ def set_restore_condition(status: Fields, state: RestoreState | None, generation
 
 
 def read_restore_condition(status: Fields) -> RestoreState | None:
-    """What a component's status says of its checkpoint."""
+    """Read the condition about the checkpoint from a component's status."""
     condition = condition_of(status, RESTORE)
     return RestoreState(str(condition["reason"]), str(condition["message"])) if condition else None
 
@@ -213,14 +213,14 @@ def describe_failures(state: RestoreState | None, failed: list[FailedPod], *, fa
 
 
 class PodStart(NamedTuple):
-    """How the pods of a component start."""
+    """The way in which the pods of a component start."""
 
     restore: Restore | None = None  # the snapshot that they begin with; None where they start cold
     is_waiting: bool = False  # whether there are none until their checkpoint is ready
 
 
 def observe_offline(obj: Fields, index: ObjectIndex, settings: Settings) -> ObservedState:
-    """What a graph or component would find, which has no pods yet. Costs one more render of a graph where checkpoints matter.
+    """Return what a graph or component that has no pods yet would find. Costs one more render of a graph where checkpoints matter.
 
     Raises: RenderError where component, checkpoint and configuration contradict each other, or a part can't be rendered.
     """
@@ -253,7 +253,7 @@ def observe_offline(obj: Fields, index: ObjectIndex, settings: Settings) -> Obse
 
 
 def find_start(component: Fields, index: ObjectIndex, settings: Settings, marks: dict[str, str] | None = None) -> PodStart:
-    """How the pods of a component start. Raises: RenderError."""
+    """Find how the pods of a component start. Raises: RenderError."""
     wanted = read_experimental(component.get("spec") or {}, "checkpoint")
     if wanted is None or settings.pod_snapshots or not names_checkpoint(wanted, ("spec", "experimental", "checkpoint"), settings.line):
         return PodStart()

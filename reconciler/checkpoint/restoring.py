@@ -62,7 +62,7 @@ _AGENTS: Final = Resource("apps", "v1", "daemonsets", "DaemonSet")
 
 
 class RestoreChoice(NamedTuple):
-    """What a component's pods are restored from, and its restore condition; both are None without a checkpoint."""
+    """The snapshot that a component's pods are restored from, and its restore condition; both are None without a checkpoint."""
 
     restore: Restore | None = None
     state: RestoreState | None = None
@@ -96,7 +96,7 @@ def find_pod_templates(context: Context, deployment: Node) -> PodTemplates:
 
 
 def read_checkpoint_block(component: Node) -> Node | None:
-    """What a component says of its checkpoint."""
+    """Read the part of a component's spec about its checkpoint."""
     return read_experimental(component.get("spec") or {}, "checkpoint")
 
 
@@ -164,7 +164,7 @@ def _find_wait(
 
 
 def _choose(pods: PodTemplates, wanted: Restore, name: str, held_version: str, *, ready: bool, roll: bool) -> RestoreChoice:
-    """What pods are restored from: of the version that is wanted, or of the one that running pods hold. Pure."""
+    """Choose the snapshot that pods are restored from: of the version that is wanted, or of the one that running pods hold. Pure."""
     if held_version and not (ready and held_version == wanted.version):
         text = f"pods are restored from version {held_version} of DynamoCheckpoint {name}"
         rest = "is Ready, and the next change of their template restores from it" if ready else "is not ready"
@@ -220,7 +220,7 @@ async def write_choices(context: Context, obj: Node, choices: Collection[Restore
 
 
 async def follow_failures(context: Context, obj: Node, choice: RestoreChoice, labels: str, replicas: int, *, ready: bool) -> RestoreChoice:
-    """The same choice, or a cold start where pods keep failing; `labels` select the component's.
+    """Return `choice`, or a cold start where pods keep failing; `labels` select the component's pods.
 
     Pods are read at most once a minute for one component, and only while it isn't ready. Raises: ApiError, StandDownError.
     """
@@ -313,7 +313,7 @@ async def read_pod_snapshot(context: Context, obj: Node, wanted: Node, *, enable
 
 
 def _explain_other(snapshot: Node, targets: list[str]) -> str:
-    """Why a snapshot is of another container; empty where it is of that which would be restored, or doesn't say."""
+    """Explain why a snapshot is of another container; empty where it is of the one that would be restored, or names none."""
     reference = ((snapshot.get("spec") or {}).get("source") or {}).get("podRef") or {}
     containers = reference.get("containers")
     taken = [str(container) for container in containers] if isinstance(containers, list) else []

@@ -20,7 +20,7 @@ def is_acted_on(obj: Node) -> bool:
 
 
 def explain_unprocessed(obj: Node, observed: int) -> str:
-    """Why an object's status, of the `observed` generation, says nothing of its spec; empty if it does."""
+    """Explain why an object's status, of the `observed` generation, says nothing of its spec; empty if it does."""
     generation = obj["metadata"].get("generation", 0)
     return f"spec not yet processed: generation={generation}, observedGeneration={observed}" if observed < generation else ""
 

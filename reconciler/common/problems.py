@@ -37,7 +37,7 @@ class ContestedError(Exception):
 
 
 def explain_missing_permission(component: str, value: str = "") -> str:
-    """What to do about a missing permission: the component and the chart's value that grant it."""
+    """Explain what to do about a missing permission: the component and the chart's value that grant it."""
     return f"add manifests/components/{component}, or set reconciler.{value or component}=true of the chart"
 
 
@@ -83,7 +83,7 @@ def cut_nested(obj: Node) -> None:
 
 
 def explain_cut(obj: Node) -> str:
-    """Why nothing is done for an object that was cut; empty for any other."""
+    """Explain why nothing is done for an object that was cut; empty for any other."""
     return f"spec: must be nested at most {MAX_LEVELS} levels deep; flatten the deepest part" if _MARK in obj else ""
 
 
@@ -97,7 +97,7 @@ def pick_shortest(*delays: float) -> float:
 
 
 class Refusal(NamedTuple):
-    """Why a pass does nothing: the reason and message of a condition."""
+    """The reason why a pass does nothing, as the reason and message of a condition."""
 
     reason: str
     message: str

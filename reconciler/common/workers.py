@@ -40,7 +40,7 @@ def _pods(metadata: Node) -> Iterator[str]:
 
 
 def _objects(pod: str) -> set[str]:
-    """What a pod may be of: a Deployment's pods are named `NAME-HASH-RANDOM`, a LeaderWorkerSet's `NAME-0` and `NAME-0-1`."""
+    """Name what a pod may be of: a Deployment's pods are named `NAME-HASH-RANDOM`, a LeaderWorkerSet's `NAME-0` and `NAME-0-1`."""
     return {pod.rsplit("-", count)[0] for count in (1, 2)}
 
 

@@ -178,7 +178,7 @@ def _trim_object(watch: Watch | None, obj: Node) -> Node:
 
 
 def _index_values(watch: Watch | None, obj: Node | None) -> set[Hashable]:
-    """Where an index has an object: at the uid of its controller, and where its watch says."""
+    """Return the keys at which an index has an object: the uid of its controller, and those that its watch gives."""
     if obj is None:
         return set()
     own: Iterable[Hashable] = watch.index_values(obj) if watch is not None else ()

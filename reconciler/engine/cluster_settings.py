@@ -1,4 +1,4 @@
-"""What a pass depends on beside objects, read anew in each pass: the configuration and what the cluster serves."""
+"""Inputs of a pass beside objects, read anew in each pass: the configuration and what the cluster serves."""
 
 from collections.abc import Hashable, Mapping
 from typing import Final
@@ -16,7 +16,7 @@ _ACCOUNTS: Final = "accounts of pods"  # with discovery by etcd; of several in a
 
 
 def index_account(account: Node) -> list[Hashable]:
-    """Where the index has a service account."""
+    """Return the keys at which the index has a service account."""
     labelled = (account["metadata"].get("labels") or {}).get(POD_ACCOUNT) == "true"
     return [(_ACCOUNTS, key_of(account).namespace)] if labelled else []
 

@@ -1,4 +1,4 @@
-"""What a pass over an object of any kind is given, and what passes of several kinds do with it."""
+"""The context that a pass over an object of any kind is given, and what passes of several kinds do with it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from .write import Writer
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What passes read and write; a kind that needs more keeps it in its controller."""
+    """Clients, caches and settings that passes read and write; a kind that needs more keeps it in its controller."""
 
     cluster: Cluster
     cache: Cache

@@ -37,7 +37,7 @@ class Judge:
         self._known: OrderedDict[str, _CachedVerdict] = OrderedDict()  # by uid
 
     def refusal(self, obj: Node, facts: Facts, *, runs: bool = False) -> str:
-        """Why admission would refuse the object, or an empty string; one that `runs` was accepted before this process began."""
+        """Explain why admission would refuse the object; empty if it wouldn't. One that `runs` was accepted before this process began."""
         uid, judged = uid_of(obj), (fingerprint(obj), facts, self._policies())
         known = self._known.get(uid)
         accepted = known.accepted if known is not None else obj if runs else None
@@ -50,12 +50,12 @@ class Judge:
         return known.verdict
 
     def ask(self, obj: Node, facts: Facts) -> str:
-        """The same of an object that isn't stored, which is judged each time."""
+        """Explain why admission would refuse an object that isn't stored; empty if it wouldn't. Such an object is judged each time."""
         return check_admission(obj, facts, self._policies())
 
 
 def check_admission(obj: Node, facts: Facts, policies: tuple[str, ...] = (), accepted: Node | None = None) -> str:
-    """Why admission would refuse an object, or an empty string; findings that depend on a user or on an unknown fact don't count.
+    """Explain why admission would refuse an object; empty if it wouldn't. Findings that depend on a user or an unknown fact don't count.
 
     Mistakes that an object had when it was `accepted` don't either, but for those that no update may keep.
     """

@@ -46,7 +46,7 @@ class WatchedNamespaces:
 
     @property
     def reason(self) -> str:
-        """Why they have not been listed."""
+        """The reason why the claims have not been listed."""
         return self._leases.reason
 
     def governs(self, namespace: str) -> bool:

@@ -1,4 +1,4 @@
-"""What of a cluster is watched, and a change of it."""
+"""Watches: the objects of a cluster that are kept up to date in memory, and a change of one."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from enum import IntEnum

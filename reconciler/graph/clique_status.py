@@ -97,7 +97,7 @@ def _find_old_selectors(graph: Graph, labels: Sequence[Mapping[str, str]]) -> fr
 
 
 def explain_not_ready(member: Member, runner: Node | None) -> str:
-    """Why a component is not ready, or an empty string. All of its pods count, not only Grove's minimum."""
+    """Explain why a component is not ready; empty if it is. All of its pods count, not only Grove's minimum."""
     if runner is None:
         return "resource not found"
     status: Node = runner.get("status") or {}

@@ -60,7 +60,7 @@ def _roll(state: GraphState) -> tuple[Roll, ObservedState]:
 
 
 def _observe_roles(state: GraphState, observed: ObservedState) -> ObservedState:
-    """The same with the facts of the roles of a graph's DisaggregatedSet."""
+    """Return `observed` with the facts of the roles of a graph's DisaggregatedSet."""
     on_set, restart = state.on_set, read_restart_id(state.graph)
     current = on_set.generation == observed.worker_hash
     restarted = {name for name, mark in on_set.marks.items() if restart == mark and not on_set.waiting_reasons}

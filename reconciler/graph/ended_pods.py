@@ -76,7 +76,7 @@ def find_ended(cliques: Cliques) -> list[EndedPod]:
 
 
 def explain_missing_engines(cliques: Cliques, replaced: Callable[[tuple[str, ...]], str]) -> dict[str, str]:
-    """Why engine groups lack engines, which Grove calls available; `replaced` says why a group was replaced lately, empty if it wasn't."""
+    """Explain why engine groups lack engines, which Grove calls available; `replaced` says why one was replaced lately, empty if not."""
     waiting_reasons: dict[str, str] = {}
     for clique, pods in cliques:
         labels, wanted = clique["metadata"].get("labels") or {}, (clique.get("spec") or {}).get("replicas")
@@ -151,7 +151,7 @@ async def _replace(context: Context, graph: Node, ended: EndedPod, problems: lis
 
 
 def _explain_remedy(ended: EndedPod, graph: Node) -> str:
-    """What a user can do where the reconciler may not, or can't."""
+    """Explain what a user can do where the reconciler may not, or can't."""
     if not ended.pods:
         return "; Grove's labels don't say which engines belong to it: delete the engines of its group"
     command = f"kubectl delete pod -n {graph['metadata']['namespace']} {ended.selection}"

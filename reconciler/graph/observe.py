@@ -111,7 +111,7 @@ def _explain_lost_provider(context: Context, graph: Node) -> str:
 
 
 async def _packs_by_name(context: Context, graph: Graph, sets: Sequence[Node]) -> bool | None:
-    """How Grove takes constraints: as in the graph's set, else by the definition, which is read until there is a set. Raises: ApiError."""
+    """Find how Grove takes constraints: as in the graph's set, else by the definition, read until there is a set. Raises: ApiError."""
     known = next((by_name for clique_set in sets if (by_name := does_set_pack_by_name(clique_set)) is not None), None)
     if known is None and is_constrained(graph):
         with contextlib.suppress(ForbiddenError, NotServedError):

@@ -89,7 +89,7 @@ def _read_marked(template: Node, name: str, key: str) -> Node:
 
 
 def _explain_not_ready(role: Node, sets: Sequence[Node], revision: str) -> str:
-    """Why a role is not ready, or an empty string."""
+    """Explain why a role is not ready; empty if it is."""
     new = [lws for lws in sets if revision and _label(lws, REVISION) == revision]
     if len(new) != 1:
         return "LeaderWorkerSet not created yet" if not new else f"{len(new)} LeaderWorkerSets of revision {revision}"

@@ -98,7 +98,7 @@ async def put_claim_template(context: Context, child: Node, problems: list[Probl
 
 
 def note_forbidden(snapshots: GraphCheckpoints, problems: Sequence[Problem]) -> GraphCheckpoints:
-    """The same, with the missing permissions for checkpoints, without which the graph runs."""
+    """Return `snapshots` with the missing permissions for checkpoints, without which the graph runs."""
     return snapshots._replace(off=RestoreState("Forbidden", f"{problems[0].text}; pods start cold")) if problems else snapshots
 
 
@@ -152,7 +152,7 @@ def _entry(checkpoint: Node) -> Node:
 async def choose_restore_on_grove(
     context: Context, graph: Graph, snapshots: GraphCheckpoints, settings: Settings, observed: ObservedState
 ) -> GraphCheckpoints:
-    """What pods of cliques are restored from. Costs one more render of the set. Raises: ApiError, RenderError."""
+    """Choose the snapshots that pods of cliques are restored from. Costs one more render of the set. Raises: ApiError, RenderError."""
     rendered = next((child for child in render_direct(graph.object, settings, observed).children if child["kind"] == CLIQUES), None)
     if rendered is None:
         return snapshots

@@ -30,14 +30,14 @@ MAX_CACHED_SERVICES: Final = 10_000  # whose base model is known; they never cha
 
 
 def _index_model(model: Node) -> Iterator[Hashable]:
-    """Where the index has a model: at its adapter, and at its base model."""
+    """Yields the keys at which the index has a model: its adapter, and its base model."""
     namespace, base, _ = adapter = adapter_of(model)
     yield adapter
     yield "models", namespace, digest(base)
 
 
 def _index_slice(endpoint_slice: Node) -> Iterator[Hashable]:
-    """Where the index has a slice: at the digest of the base model."""
+    """Yields the key at which the index has a slice: the digest of the base model."""
     yield "slices", key_of(endpoint_slice).namespace, _base_of(endpoint_slice)
 
 

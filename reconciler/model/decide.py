@@ -133,7 +133,7 @@ class ModelState(NamedTuple):
 
 
 class ModelPlan(NamedTuple):
-    """What a pass does. Without a `WantedAdapter`, the loader forgets the model."""
+    """The plan of a pass over a model. Without a `WantedAdapter`, the loader forgets the model."""
 
     verdict: Verdict | None = None  # None: the loader's progress decides
     ready: frozenset[str] = frozenset()  # uids of pods

@@ -15,7 +15,7 @@ _PLAIN: Final = "!$&'()*+,;=:@~"  # what needs no escape within a segment of a p
 
 
 class Lora(NamedTuple):
-    """What must be loaded on each pod."""
+    """The adapter that must be loaded on each pod."""
 
     name: str
     uri: str
@@ -36,7 +36,7 @@ class WantedAdapter(NamedTuple):
 
 
 class LoadProgress(NamedTuple):
-    """How far a `WantedAdapter` is loaded, or unloaded."""
+    """The progress of loading, or unloading, a `WantedAdapter`."""
 
     ready: frozenset[str]  # uids of the pods that have loaded, or unloaded, the adapter
     failures: tuple[tuple[str, str], ...]  # pods and the last errors of their workers, in the order of the pods
@@ -88,7 +88,7 @@ def encode_names(names: Mapping[str, str]) -> str | None:
 
 
 def adapter_of(model: Node) -> tuple[str, str, str]:
-    """What no two models may load: namespace, base model and name of the adapter."""
+    """Returns the identity of a model's adapter, which no two models may load: namespace, base model and name of the adapter."""
     spec = model.get("spec") or {}
     return str(model["metadata"].get("namespace") or ""), str(spec.get("baseModelName") or ""), lora_of(model).name
 

@@ -56,7 +56,7 @@ def decide(pod: Node, node: Mapping[str, Any] | None) -> PodChange:
 
 
 def _explain_loss(pod: Node) -> str:
-    """Why a restored pod serves no more: its GPU memory service has restarted without what the snapshot had put there.
+    """Explains why a restored pod serves no more: its GPU memory service has restarted without what the snapshot had put there.
 
     A pod that nothing controls stays: nothing would make it anew.
     """
@@ -81,7 +81,7 @@ def _explain_loss(pod: Node) -> str:
 
 
 def _read_start(container: Node) -> str:
-    """When a container that runs began to, as RFC 3339 in UTC, whose order is that of time; empty for one that doesn't run."""
+    """Reads when a running container began to run, as RFC 3339 in UTC, whose order is that of time; empty for one that doesn't run."""
     return str((((container.get("state") or {}).get("running")) or {}).get("startedAt") or "")
 
 

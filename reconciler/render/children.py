@@ -116,7 +116,7 @@ def runs_on_grove(graph: Graph, settings: Settings, observed: ObservedState = NO
 
 
 def goes_to_grove(annotations: Mapping[str, str], settings: Settings) -> bool:
-    """The same of a graph with these annotations that runs nowhere yet."""
+    """Decides whether a graph with these annotations that runs nowhere yet becomes one PodCliqueSet, and no objects of components."""
     if (remembered := is_provided_by_grove(annotations)) is not None:
         return remembered
     return settings.grove and annotations.get(ENABLE_GROVE, "").lower() != "false"
@@ -128,7 +128,7 @@ def compute_worker_hash(graph: Graph, line: Line, observed: ObservedState = NOTH
 
 
 def compute_worker_hashes(graph: Graph, line: Line, observed: ObservedState = NOTHING) -> generation.WorkerDigests:
-    """The same, beside what earlier releases called it. Raises: RenderError where a worker can't be made into an object."""
+    """Computes the workers' generation, and what earlier releases called it. Raises: RenderError where one can't be made into an object."""
     framework = graph.framework
     workers = [worker for worker in graph.members if worker.is_worker]
     objects = [make_component(graph, worker, generation.PLACEHOLDER, observed.frameworks.get(worker.name, framework)) for worker in workers]
@@ -197,7 +197,7 @@ def _adapters(graph: Graph) -> list[Fields]:
 
 
 def _no_grove(graph: Graph) -> str:
-    """Why a graph does not run on Grove where that is served."""
+    """Explains why a graph does not run on Grove where that is served."""
     if is_provided_by_grove(graph.annotations) is False:
         return f"the annotation {WORKLOAD_PROVIDER} keeps the graph from Grove"
     kept = graph.annotations.get(ENABLE_GROVE, "").lower() == "false"

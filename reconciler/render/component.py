@@ -27,7 +27,7 @@ _MAX_SET_NAME_CHARACTERS: Final = 50  # with an index of one digit: 63, as of a 
 
 
 def explain_no_orchestrator(settings: Settings, grove_will_not: str) -> str:
-    """Why a component can't span several nodes without LeaderWorkerSets, with the reason why Grove doesn't run it."""
+    """Explain why a component can't span several nodes without LeaderWorkerSets, with the reason why Grove doesn't run it."""
     off = settings.switched_off
     if not settings.grove and not off & {"grove", "lws"}:
         return "needs LeaderWorkerSets together with Volcano, or Grove, to span several nodes; the cluster serves neither"

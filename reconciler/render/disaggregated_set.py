@@ -53,7 +53,7 @@ def set_name(graph: Graph) -> str:
 
 
 def explain_absence(settings: Settings) -> str:
-    """Why there can be no sets; empty if there can."""
+    """Explain why there can be no sets; empty if there can."""
     if settings.disaggregated:
         return ""
     why = "are switched off in the operator" if "lws" in settings.switched_off else "the cluster does not serve"
@@ -61,7 +61,7 @@ def explain_absence(settings: Settings) -> str:
 
 
 def find_obstacle(graph: Graph, line: Line) -> RenderError | None:
-    """Why a graph that asks for a set can't be one."""
+    """Find the reason why a graph that asks for a set can't be one."""
     roles = list_roles(graph, line).values()
     if not MIN_ROLES <= len(roles) <= MAX_ROLES:
         text = f"must have {MIN_ROLES} to {MAX_ROLES} workers on several nodes for a {KIND}, got {len(roles)}"
@@ -111,7 +111,7 @@ def _role_spec(workload: Workload, settings: Settings) -> Fields:
 
 
 def _services(graph: Graph, workload: Workload, settings: Settings, observed: ObservedState, selector: dict[str, str]) -> list[Fields]:
-    """What a role is reached by: pods of one revision, whose name is known once the set's controller has made it."""
+    """Make what a role is reached by: pods of one revision, whose name is known once the set's controller has made it."""
     made = make_services(workload, settings, owner=graph.object)
     name = names.dns_name(workload.name)
     own = [service for service in made if (service["kind"], service["metadata"]["name"]) == ("Service", name)]

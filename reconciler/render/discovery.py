@@ -1,4 +1,4 @@
-"""How the pods of a graph discover each other: the effective backend and mode, and the labels for the runtime."""
+"""Discovery between the pods of a graph: the effective backend and mode, and the labels for the runtime."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""When pods are made anew: the digest of workers, which are of one generation, the steps of a roll, and restarts of a graph."""
+"""Renewal of pods: the digest of workers, which are of one generation, the steps of a roll, and restarts of a graph."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -50,7 +50,7 @@ def compute_digests(components: Iterable[Fields], line: Line) -> WorkerDigests:
 
 
 def _shaping(spec: Fields, line: Line) -> Fields:
-    """What of a component shapes its pods. Line 1.5 fills in policies of checkpoints, of which no pod must restart."""
+    """Return the part of a component that shapes its pods. Line 1.5 fills in policies of checkpoints, of which no pod must restart."""
     out = {name: value for name, value in spec.items() if name not in _NO_SHAPE}
     if templates := list_templates(spec):
         out["roles"] = {str(spec["roles"][index].get("name")): _with_marks(template) for index, template in templates}
@@ -64,7 +64,7 @@ def _shaping(spec: Fields, line: Line) -> Fields:
 
 
 def _without_idle(shape: Fields) -> Fields:
-    """The same without what nothing acts on, and what only shapes the pod that takes a checkpoint."""
+    """Return `shape` without what nothing acts on, and what only shapes the pod that takes a checkpoint."""
     out = {name: value for name, value in shape.items() if name != "topologyConstraint"}
     if model := out.get("modelRef"):
         out["modelRef"] = {name: value for name, value in model.items() if name != "revision"}

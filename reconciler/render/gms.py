@@ -134,7 +134,7 @@ def find_refusal(checkpoint: Fields, *, gate: bool) -> tuple[str, str] | None:
 
 
 def _explain_lacking(pod: Fields, clients: list[str]) -> str:
-    """What a pod lacks first; empty when it is prepared."""
+    """Name the first thing that a pod lacks; empty when it is prepared."""
     if CLAIM not in _names(pod.get("resourceClaims")):
         return f'{_TEMPLATE} pod resource claim "{CLAIM}"'
     if CONTROL not in _names(pod.get("volumes")):

@@ -1,4 +1,4 @@
-"""What a cluster already holds and rendering must respect. An offline render knows nothing of it, and leaves it empty."""
+"""State that a cluster already holds and rendering must respect. An offline render knows nothing of it, and leaves it empty."""
 
 from __future__ import annotations
 

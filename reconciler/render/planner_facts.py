@@ -1,4 +1,4 @@
-"""What planners of operator 1.5 and newer read of a component in the status of its graph."""
+"""Facts that planners of operator 1.5 and newer read of a component in the status of its graph."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""How components are reached: by a Service, an Ingress or Istio; the Services of models, and the pool of the endpoint picker."""
+"""Access to components: by a Service, an Ingress or Istio; the Services of models, and the pool of the endpoint picker."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -25,7 +25,7 @@ def _is_served(kind: str, annotations: Mapping[str, str], settings: Settings) ->
 
 
 def make_services(workload: Workload, settings: Settings, owner: Fields | None = None) -> list[Fields]:
-    """What a component is reached by, owned by its object without another `owner`.
+    """Make the objects by which a component is reached, owned by its object without another `owner`.
 
     The Service of its model is the graph's, because components and generations may change.
     """
@@ -45,7 +45,7 @@ def make_services(workload: Workload, settings: Settings, owner: Fields | None =
 
 
 def make_grove_services(graph: Graph, member: Member, settings: Settings) -> list[Fields]:
-    """What a component on Grove is reached by. Its Service follows the graph's annotations, not the pod template's."""
+    """Make what a component on Grove is reached by. Its Service follows the graph's annotations, not the pod template's."""
     out = make_model_services(member.fields, graph.object)
     out += _make_routes(object_name(graph, member), member.type, graph.name, member.alpha, graph.object, settings)
     if not _is_served(member.type, graph.annotations, settings):
@@ -139,7 +139,7 @@ def make_picker_objects(graph: Graph, settings: Settings) -> list[Fields]:
 
 
 def _config(picker: Member) -> Fields | None:
-    """What the picker's ConfigMap is to hold; None where the graph names one that is there."""
+    """Return what the picker's ConfigMap is to hold; None where the graph names one that is there."""
     epp_config = picker.fields.get("eppConfig") or {}
     config: Fields | None = epp_config.get("config")
     if config is None and not (epp_config.get("configMapRef") or {}).get("name"):

@@ -29,7 +29,7 @@ _OF_GROVE: Final[tuple[Path, ...]] = (
 
 
 def explain_cold_start(wanted: Fields) -> str:
-    """Why nothing comes of a checkpoint since line 1.5."""
+    """Explain why nothing comes of a checkpoint since line 1.5."""
     return _RESTORED if wanted.get("checkpointRef") else _CAPTURE
 
 
@@ -79,7 +79,7 @@ def list_component_notes(spec: Fields, alpha: Fields, settings: Settings) -> lis
 
 
 def _of_alpha(member: Member, *, grove: bool) -> Iterator[Note]:
-    """The same of fields that only v1alpha1 has, by their paths there."""
+    """Yield the notes on fields without effect that only v1alpha1 has, by their paths there."""
     path: Path = ("spec", "services", Key(member.name))
     if member.alpha.get("autoscaling") is not None:
         yield Note((*path, "autoscaling"), "has no effect: use scalingAdapter")

@@ -113,7 +113,7 @@ class Workload:
         return string_map(self._template.get("annotations"))
 
     def of_role(self, name: str) -> Workload:
-        """The same as the pods of a role are made: with its own template, labels and annotations, where it has them."""
+        """Return the workload as the pods of a role are made: with the role's template, labels and annotations, where it has them."""
         return replace(self, spec=select_role(self.spec, name))
 
     def plan_pod(self, role: Role | None = None) -> PodPlan:

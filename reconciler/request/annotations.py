@@ -1,4 +1,4 @@
-"""What annotations of a request keep: what v1alpha1 asks for that v1beta1 has no field for, and this project's own notes."""
+"""Contents of a request's annotations: what v1alpha1 asks for that v1beta1 has no field for, and this project's own notes."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ class AlphaFields(NamedTuple):
 
 
 def read_alpha_fields(request: Fields) -> AlphaFields:
-    """What v1alpha1 says, which each line keeps in annotations of its own; what can't be read is passed over. Linear in their size."""
+    """Reads v1alpha1's fields, which each line keeps in annotations of its own; passes over what can't be read. Linear in their size."""
     spec = read_remainder(KINDS["DynamoGraphDeploymentRequest"], request["metadata"].get("annotations") or {}, rightward=False)[0].spec
     profiling, overrides = as_map(spec.get("profilingConfig")), as_map(spec.get("deploymentOverrides"))
     source = as_map(profiling.get("configMapRef"))
@@ -82,7 +82,7 @@ class RequestProgress(NamedTuple):
     warned: str = ""  # digest of a later spec that was warned of
 
     def text(self) -> str:
-        """As the annotation has it."""
+        """Returns the notes as the annotation has them."""
         return json.dumps({name: value for name, value in self._asdict().items() if value}, separators=(",", ":"), sort_keys=True)
 
 

@@ -56,7 +56,7 @@ class RequestController(Controller):
 
 
 def _state(graph: Node | None) -> object:
-    """What a request reads of its graph."""
+    """Returns what a request reads of its graph."""
     if graph is None:
         return None
     metadata, status = graph["metadata"], graph.get("status") or {}

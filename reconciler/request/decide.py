@@ -57,7 +57,7 @@ class RequestState(NamedTuple):
 
 
 class RequestPlan(NamedTuple):
-    """What a pass does: the notes are written first, then the action is carried out, then the status is written."""
+    """The plan of a pass: the notes are written first, then the action is carried out, then the status is written."""
 
     step: RequestStep | None = None  # None: the status stays
     requeue_after: float = 0.0

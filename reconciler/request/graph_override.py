@@ -36,13 +36,13 @@ class OverriddenGraph(NamedTuple):
 
 
 def override_of(request: Fields) -> Fields | None:
-    """What a request says of its graph."""
+    """Return the override that a request has for its graph."""
     override = ((request.get("spec") or {}).get("overrides") or {}).get("dgd")
     return override if isinstance(override, dict) else None
 
 
 def explain_unfit(override: Fields) -> str:
-    """Why an object is no override of a graph; empty if it is one."""
+    """Explain why an object is no override of a graph; empty if it is one."""
     kind, version = override.get("kind"), override.get("apiVersion")
     if kind != GRAPH:
         return f"kind: must be {GRAPH}, got {str(kind or 'nothing')[:60]}"
@@ -81,7 +81,7 @@ def override_graph(graph: Fields, override: Fields, line: Line) -> OverriddenGra
 
 
 def _take(override: Fields, schema: Node) -> tuple[Fields, list[str]]:
-    """What of an override counts, and what doesn't."""
+    """Return the part of an override that counts, and warnings of what doesn't."""
     wanted = copy.deepcopy(override)
     warnings = [f"{format_path(path)}: is dropped, since {override['apiVersion']} has no such field" for path in prune(wanted, schema)]
     if wanted.pop("status", None) is not None:

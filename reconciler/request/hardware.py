@@ -64,7 +64,7 @@ def find_sku(product: str) -> str:
 
 
 def read_node_labels(nodes: Iterable[Fields]) -> tuple[Machine, ...]:
-    """What labels of GPU Feature Discovery say; nodes without all three of them are passed over."""
+    """Reads machines from labels of GPU Feature Discovery; nodes without all three of them are passed over."""
     return tuple(machine for node in nodes if (machine := _machine(node)) is not None)
 
 
@@ -81,7 +81,7 @@ def _whole(text: Any) -> int:
 
 
 def parse_exporter_metrics(text: str) -> Machine | None:
-    """What the metrics of one DCGM exporter say; None without a GPU. Linear in the text, whose size the caller bounds."""
+    """Parses the metrics of one DCGM exporter; None without a GPU. Linear in the text, whose size the caller bounds."""
     gpus: set[str] = set()
     memory: dict[str, float] = {}
     product, links = "", False

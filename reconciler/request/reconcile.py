@@ -32,7 +32,7 @@ MAX_PHASES: Final = 4  # that one pass goes through
 
 
 async def observe(context: Context, requests: RequestContext, request: Node) -> RequestState:
-    """What the phase of a request depends on. Raises: ApiError, NameTakenError."""
+    """Reads what the phase of a request depends on. Raises: ApiError, NameTakenError."""
     state, phase = RequestState(request, context.clocks.wall()), phase_of(request)
     if deep := explain_cut(request):
         return state._replace(refusal=deep)
@@ -241,7 +241,7 @@ async def _own(context: Context, request: Node, resource: Resource, name: str) -
 
 
 async def read_output(context: Context, request: Node) -> Node | None:
-    """What the profiler has written so far; None where its ConfigMap is gone. Raises: ApiError."""
+    """Reads what the profiler has written so far; None where its ConfigMap is gone. Raises: ApiError."""
     live = await context.cluster.get(CONFIG_MAPS, output_of(request), key_of(request).namespace)
     return None if live is None or _is_foreign(live, request) else live.get("data") or {}
 

@@ -32,7 +32,7 @@ class ProfilingResult(NamedTuple):
 
 
 def read_failure(data: Fields) -> str:
-    """What the profiler says of its own failure; empty when it says none."""
+    """Reads the profiler's account of its own failure; empty when there is none."""
     if data.get("profiler_status") != "failed":
         return ""
     return f"profiling failed: {str(data.get('profiler_error') or 'profiler reported failure (no details available)')[:1000]}"
@@ -44,7 +44,7 @@ def is_there(data: Fields | None) -> bool:
 
 
 def find_result(request: Fields, data: Fields | None) -> Fields | None:
-    """Where the result of a request is: in its ConfigMap, or in annotations that the Go operator wrote; None where it is gone."""
+    """Finds the result of a request: in its ConfigMap, or in annotations that the Go operator wrote; None where it is gone."""
     if data and RESULT in data:
         return data
     notes = request["metadata"].get("annotations") or {}
@@ -118,7 +118,7 @@ def strip_graph(graph: Fields) -> Fields:
 
 
 def summarise_result(result: ProfilingResult, data: Fields) -> Fields:
-    """What a status shows of a result: the graph unless it is too large, and configurations to choose from."""
+    """Summarises a result for a status: the graph unless it is too large, and configurations to choose from."""
     graph, choices = strip_graph(result.graph), read_pareto(data)
     small = len(json.dumps(graph)) <= MAX_CHOICES_BYTES
     return {**({"selectedConfig": graph} if small else {}), **({"pareto": choices} if choices else {})}

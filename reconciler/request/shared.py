@@ -1,4 +1,4 @@
-"""What passes over deployment requests share: the configuration, the cluster's GPUs, found outside of them, and why pods wait."""
+"""State that passes over deployment requests share: the configuration, the cluster's GPUs, found outside of them, and why pods wait."""
 
 import asyncio
 import contextlib
@@ -141,7 +141,7 @@ def _trim(obj: Node) -> None:
 
 @dataclass(slots=True)
 class RequestContext:
-    """What passes over requests share while this process leads."""
+    """The state that passes over requests share while this process leads."""
 
     cluster: Cluster
     settings: OperatorConfiguration

@@ -56,7 +56,7 @@ def explain_invalid(request: Fields, gpus: GpuInventory, *, claim: bool) -> str:
 
 
 def explain_obstacle(request: Fields, hardware: Fields) -> str:
-    """Why a valid request can have no Job; empty when it can."""
+    """Explains why a valid request can have no Job; empty when it can."""
     if not hardware.get("totalGpus"):
         return "auto-discovery failed: no node of this SKU was found; set spec.hardware.totalGpus"
     if not (request.get("spec") or {}).get("image"):

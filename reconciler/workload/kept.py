@@ -1,4 +1,4 @@
-"""What running workloads keep of the choices that the cluster's APIs decided when they were made. Pure."""
+"""Choices that the cluster's APIs decided when workloads were made, and that those keep while they run. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Where a graph runs: on Grove, or as objects of components. It stays there until its owner asks for the other.
+"""The place where a graph runs: on Grove, or as objects of components. It stays there until its owner asks for the other.
 
 Then the old objects end before new ones are created, and Services go from owner to owner. The children of the graph show where it runs.
 A condition records Grove, whose objects vanish with its API, and a move, in the middle of which the graph owns neither.
@@ -30,7 +30,7 @@ _REACHED_BY: Final = frozenset({"Service", "Ingress", "VirtualService"})
 
 
 class Orchestrator(NamedTuple):
-    """Where a graph runs or is to run."""
+    """The place where a graph runs or is to run."""
 
     grove: bool
     runs: bool = False  # whether it runs on one of both at all
@@ -66,7 +66,7 @@ def choose_orchestrator(graph: Node, owned: Sequence[Node], *, usable: bool, ser
 
 
 def make_orchestrator_condition(orchestrator: Orchestrator, graph: Node, blocker: str = "") -> Condition | None:
-    """What a graph's status says of where it runs; nothing for one that has never run on Grove."""
+    """Makes the condition that reports where a graph runs; None for one that has never run on Grove."""
     generation = graph["metadata"].get("generation")
     if blocker:
         return Condition(ORCHESTRATOR, "False", _MOVING, blocker, generation)
@@ -88,7 +88,7 @@ def is_switching(graph: Node) -> bool:
 
 
 def find_orchestrator(context: Context, graph: Node) -> Orchestrator:
-    """Where a graph runs or is to run."""
+    """Finds where a graph runs or is to run."""
     served, switch = read_served(context.detector.known).grove, context.settings.orchestrators.grove.enabled
     usable = served if switch is None else switch
     gone = CLIQUES in context.cache.unavailable() and CLIQUES not in context.cache.unreadable()
@@ -96,7 +96,7 @@ def find_orchestrator(context: Context, graph: Node) -> Orchestrator:
 
 
 async def find_blocking_pods(context: Context, graph: Node, orchestrator: Orchestrator) -> str:
-    """What has yet to end before a graph may run elsewhere; empty when it runs where it is to. Raises: ApiError."""
+    """Finds what has yet to end before a graph may run elsewhere; empty when it runs where it is to. Raises: ApiError."""
     if not orchestrator.moving:
         return ""
     where = "to Grove" if orchestrator.grove else "away from Grove"

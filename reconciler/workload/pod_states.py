@@ -17,7 +17,7 @@ _USUAL: Final = frozenset({"ContainerCreating", "PodInitializing"})
 
 
 def explain_waiting_pods(pods: Sequence[Node], *, probes: bool = True) -> str:
-    """What keeps the oldest waiting pod of each component from being ready; empty when nothing is known. Oldest pods come first.
+    """Explains what keeps each component's oldest waiting pod from being ready; empty when nothing is known. Oldest pods come first.
 
     `probes` says whether those that fail count, too: not those of pods that may be about to answer.
     """
@@ -63,7 +63,7 @@ def _is_waiting(container: Node) -> str:
 
 
 def _failing_probe(status: Node) -> str:
-    """What keeps the first container that runs from being ready. The time is that of its start, so that the text stays the same."""
+    """Explains what keeps the first running container from being ready. The time is that of its start, so that the text stays the same."""
     for container in status.get("containerStatuses") or ():
         if (running := (container.get("state") or {}).get("running")) and not container.get("ready"):
             fails = "startup probe has not succeeded" if container.get("started") is False else "readiness probe fails"
@@ -103,7 +103,7 @@ def find_pull_failures(pods: Iterable[Node]) -> list[str]:
 
 
 def report_pull_failures(status: Node, failures: Sequence[str]) -> tuple[str, tuple[NewEvent, ...]]:
-    """What a status says of failures, in its earlier words for the same containers, and an Event for each new container."""
+    """Makes a status's message of failures, in its earlier words for the same containers, and an Event for each new container."""
     before = str(condition_of(status, PULLED).get("message") or "")
     fresh = [failure for failure in failures[:_MAX_NAMED_CONTAINERS] if f"{failure.partition(':')[0]}:" not in before]
     if not fresh and before.count(" container ") == len(failures[:_MAX_NAMED_CONTAINERS]):

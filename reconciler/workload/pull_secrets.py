@@ -84,7 +84,7 @@ def _is_as_before(child: Node, live: Node) -> bool:
 
 
 def _noted(child: Node) -> Node:
-    """What controls pods, with the digest of their templates."""
+    """Annotates what controls pods with the digest of their templates."""
     templates = read_pod_templates(child)
     return annotate(child, {PODS_HASH: digest(templates)}) if templates else child
 

@@ -17,7 +17,7 @@ _MAX_LEVELS: Final = 3  # between a graph and its PodCliques: set, group, clique
 
 
 async def explain_refused_pods(context: Context, obj: Node) -> str:
-    """Why workloads below an object can't even make their pods, `name: reason: message; ...`; empty if all can.
+    """Explains why workloads below an object can't even make their pods, `name: reason: message; ...`; empty if all can.
 
     Deployments and PodCliques say it in their status. StatefulSets, which make the pods of LeaderWorkerSets, say it in Events alone.
     """

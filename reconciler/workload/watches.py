@@ -22,7 +22,7 @@ _WORDS: Final = frozenset({"phase", "currentPodTemplateHash"})  # of an orchestr
 
 
 def read_counts(obj: Node | None) -> object:
-    """What a pass reads of an object that an orchestrator has made."""
+    """Returns what a pass reads of an object that an orchestrator has made."""
     if obj is None:
         return None
     status = {name: value for name, value in (obj.get("status") or {}).items() if isinstance(value, int | float) or name in _WORDS}

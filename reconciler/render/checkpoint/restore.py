@@ -34,7 +34,7 @@ _POD_FACTS: Final = {
 
 
 class Restore(NamedTuple):
-    """What a component's pods are restored from."""
+    """The snapshot that a component's pods are restored from."""
 
     hash: str
     version: str
@@ -88,7 +88,7 @@ def list_images(template: Fields) -> Fields:
 
 
 def read_restore(pod: Fields, settings: CheckpointSettings) -> Restore:
-    """What restored pods of a template are restored from. Raises: RenderError as `find_configured_storage`."""
+    """Read which snapshot pods of a restored template are restored from. Raises: RenderError as `find_configured_storage`."""
     metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
     volumes = {
         volume.get("name"): (volume.get("persistentVolumeClaim") or {}).get("claimName") for volume in object_items(spec.get("volumes"))

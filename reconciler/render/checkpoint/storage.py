@@ -1,4 +1,4 @@
-"""Where snapshots are kept: the claim of the configuration, or the one that a namespace's agents mount."""
+"""The storage of snapshots: the claim of the configuration, or the one that a namespace's agents mount."""
 
 import posixpath
 from collections.abc import Sequence

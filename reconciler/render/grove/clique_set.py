@@ -132,13 +132,13 @@ def _pack_by_name(constraint: Fields, name: str) -> Fields:
 
 
 def does_set_pack_by_name(clique_set: Fields) -> bool | None:
-    """How a set is constrained, whose constraints can't change; None for one without."""
+    """Read from a set how it is constrained, which can't change; None for one without constraints."""
     constraints = [holder[_TOPOLOGY] for holder in _list_holders((clique_set.get("spec") or {}).get("template") or {})]
     return all("packDomain" not in constraint for constraint in constraints) if constraints else None
 
 
 def does_definition_pack_by_name(definition: Fields | None) -> bool | None:
-    """What the definition of sets knows; None if it can't be read."""
+    """Read from the definition of sets which constraints it knows; None if it can't be read."""
     for version in object_items(lookup(definition, ("spec", "versions")) if definition else None):
         fields = lookup(version, _CONSTRAINT)
         if version.get("served") and isinstance(fields, dict):
@@ -241,7 +241,7 @@ def _constraint(holder: Fields, path: Path, target: str, steps: tuple[str, ...] 
 
 
 def _role_constraint(member: Member, role: str) -> Fields:
-    """The same of the clique of a leader or of workers, which only Grove's words constrain. Raises: RenderError as `_read_override`."""
+    """Make the constraint of a leader's or workers' clique, in Grove's words only. Raises: RenderError as `_read_override`."""
     roles = ((index, each) for index, each in list_roles(member.fields) if each.get("name") == role)
     constraint = next((_read_override(each, (*member.path, "roles", index), CLIQUE) for index, each in roles), {})
     return {_TOPOLOGY: constraint} if constraint else {}

@@ -113,7 +113,7 @@ def keep_scheduler(graph: Graph, sets: Sequence[Fields], settings: Settings) -> 
 
 
 def _kai_labels(of_graph: Mapping[str, str], component: Fields, settings: Settings) -> dict[str, str]:
-    """What KAI reads of its pods; `of_graph` are the graph's annotations."""
+    """Make the labels that KAI reads of its pods; `of_graph` are the graph's annotations."""
     if not settings.kai or choose_scheduler(component, settings) != _KAI:
         return {}
     pool = of_graph.get(KAI_NODE_POOL)
@@ -121,7 +121,7 @@ def _kai_labels(of_graph: Mapping[str, str], component: Fields, settings: Settin
 
 
 def _volcano_annotations(of_graph: Mapping[str, str], component: Fields, settings: Settings) -> dict[str, str]:
-    """What Volcano reads of its pods; without a queue, it takes its own default."""
+    """Make the annotations that Volcano reads of its pods; without a queue, it takes its own default."""
     queue = of_graph.get(VOLCANO_QUEUE)
     return {"scheduling.volcano.sh/queue-name": queue} if queue and choose_scheduler(component, settings) == VOLCANO else {}
 

@@ -141,7 +141,7 @@ def _requests(template: Fields) -> list[Fields]:
 
 
 def _alternatives(request: Fields) -> list[Fields]:
-    """What a request asks for: one of several, or exactly one, which older versions write into the request itself."""
+    """List the alternatives that a request asks for: one of several, or exactly one, which older versions write into the request itself."""
     return object_items(request.get("firstAvailable")) or [request.get("exactly") or request]
 
 

@@ -106,7 +106,7 @@ class _OtherVersion:
         return [finding for finding in findings if finding.level in REFUSING]  # advice is for who writes that version
 
     def list_schema_errors(self, obj: Fields, old: Fields | None = None, limit: int | None = None) -> list[Finding]:
-        """What the schema refuses; nothing in a component that is made of a graph, which was judged itself."""
+        """Lists what the schema refuses; nothing in a component that is made of a graph, which was judged itself."""
         return [] if find_owning_graph(self.review) is not None else list(islice(self.find_schema_errors(obj, old), limit))
 
     def find_schema_errors(self, obj: Fields, old: Fields | None = None) -> Iterator[Finding]:
@@ -141,7 +141,7 @@ class _OtherVersion:
 
 
 def as_finding(error: FieldError, rule: Rule) -> Finding:
-    """What a schema refuses, in the words of a rule."""
+    """Converts a schema's error to a finding of a rule."""
     _, value, text = error.message.partition(_VALUE_PREFIX)
     cause = _CAUSES.get(error.reason) or Cause(error.reason.value)
     sentence = text if value else error.message

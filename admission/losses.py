@@ -34,7 +34,7 @@ class Loss(NamedTuple):
 def find_losses(
     obj: Fields, name: str, version: str, old: Fields | None = None, *, admitted: bool = True, line: Line = DEFAULT_LINE
 ) -> Iterator[Loss]:
-    """What a round trip loses. Never raises. An object not `admitted` by the schema is only converted forward; `old` is the stored one."""
+    """Yields round-trip losses. Never raises. An object not `admitted` by the schema is only converted forward; `old` is the stored one."""
     kind, other = kind_of(name, line), OTHER_VERSION[version]
     try:
         there = convert(kind, obj, other, whole=True)

@@ -76,7 +76,7 @@ def _list_components(obj: Fields, field: str) -> Iterator[tuple[Path, Fields]]:
 
 
 def _identify(finding: Finding, obj: Fields) -> tuple[tuple[object, ...], str]:
-    """What a finding is compared by: its sentence, and its path with names for indices, which change when an entry is put in front."""
+    """Returns what findings are compared by: sentence, and path with names for indices, which change when an entry is put in front."""
     value: Any = obj
     steps: list[object] = []
     for step in finding.path[:-1]:

@@ -14,7 +14,7 @@ _ENVELOPES: Final = {ALPHA: GAMMA, BETA: GAMMA, GAMMA: BETA}  # version -> the m
 
 
 class OwnerAnswer(NamedTuple):
-    """Why a write is refused; an empty reason allows it, without any rule and default."""
+    """The reason why a write is refused; an empty one allows it, without any rule and default."""
 
     field: str = ""
     reason: str = ""

@@ -24,7 +24,7 @@ from .registration import MUTATED_ONCE, Purpose, find_rule_version
 
 
 class Settings(NamedTuple):
-    """What verdicts depend on besides the write; the same for all writes of a server or a run."""
+    """Everything besides the write that verdicts depend on; the same for all writes of a server or a run."""
 
     facts: Facts = Facts()
     new_pods: NewPods = NewPods()  # of the webhook of pods, which judges none
@@ -113,7 +113,7 @@ class Admission:
             default(self.object, self.schema)
 
     def conform(self) -> list[FieldError]:
-        """What the schema and its CEL rules refuse; unchanged parts of an update are tolerated as by the API server."""
+        """Lists what the schema and its CEL rules refuse; unchanged parts of an update are tolerated as by the API server."""
         return validate(self.object, self.schema, self.old)
 
     @property

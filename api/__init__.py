@@ -1,1 +1,1 @@
-"""What the objects are: kinds, versions, models, structural schemas, field paths, quantities; no I/O but reading our own data files."""
+"""Kinds, versions, models, structural schemas, field paths and quantities of objects; no I/O but reading our own data files."""

@@ -76,7 +76,7 @@ class _Items(Check):
 
 
 class Shape(NamedTuple):
-    """What a decoder knows of one place: a scalar form, `object` with its fields, `map` or `list` with its items, or `any`."""
+    """The shape that a decoder expects at one place: a scalar form, `object` with its fields, `map` or `list` with its items, or `any`."""
 
     form: str
     fields: Mapping[str, Shape] = {}

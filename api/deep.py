@@ -139,7 +139,7 @@ def _pieces(root: Any, *, ordered: bool) -> Iterator[bytes]:
 
 
 def too_deep(obj: Any) -> Path | None:
-    """Where an object, managedFields apart, has more than `MAX_OBJECT_LEVELS`; only the first steps of the path."""
+    """Finds where an object, managedFields apart, has more than `MAX_OBJECT_LEVELS`; only the first steps of the path."""
     todo: list[tuple[Any, int, Path]] = [(obj, 1, ())]
     while todo:
         node, level, path = todo.pop()

@@ -66,7 +66,7 @@ def binding() -> Node:
 
 
 def _variables() -> list[Node]:
-    """What messages name. A variable is evaluated once, when it is first used."""
+    """Lists the variables that messages name. A variable is evaluated once, when it is first used."""
     unserved = "variables.served.filter(o, !object.spec.versions.exists(n, n.name == o.name && n.served)).map(o, string(o.name))"
     narrowed = (
         "variables.served.filter(v, has(v.schema) && has(v.schema.openAPIV3Schema) &&\n"

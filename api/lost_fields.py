@@ -1,4 +1,4 @@
-"""What a definition would take away from a live one."""
+"""Fields and versions that a definition would take away from a live one."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -9,7 +9,7 @@ MAX_DEPTH: Final = 64  # levels of fields that are compared; an API server's own
 
 
 def find_lost_fields(live: Any, wanted: Any) -> list[str]:
-    """What objects would lose if `wanted` took the place of `live`: each a field with its version, or a sentence about a version."""
+    """Lists what objects would lose if `wanted` took the place of `live`: each a field with its version, or a sentence about a version."""
     before, after = _versions(live), _versions(wanted)
     lost: list[str] = []
     for name, version in before.items():

@@ -1,4 +1,4 @@
-"""What live definitions have that no known line has: the cluster is of a later release, and judged as the newest line that fits it."""
+"""Fields of live definitions that no known line has: the cluster is of a later release, and judged as the newest line that fits it."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final

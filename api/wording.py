@@ -9,7 +9,7 @@ URL: Final = re.compile(r"https?://[!#-;=?-_a-z~]{1,200}")
 
 
 def article(value: object) -> str:
-    """What a JSON value is, for a sentence: "a list", "a number", and "nothing" for null."""
+    """Names the type of a JSON value, for a sentence: "a list", "a number", and "nothing" for null."""
     return _ARTICLES.get(type(value), "nothing")
 
 
@@ -24,14 +24,14 @@ def count_of(number: int, thing: str) -> str:
 
 
 def escape_unprintable(text: str) -> str:
-    """The text with every character that doesn't print as its escape, such as `\\n` or `\\x1b`."""
+    """Replaces every unprintable character of a text with its escape, such as `\\n` or `\\x1b`."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
 def escape_unprintable_lines(text: str) -> str:
-    """The same for a text of several lines, whose line feeds stay."""
+    """Replaces the unprintable characters of a text of several lines with their escapes; line feeds stay."""
     return text if text.isprintable() else "\n".join(map(escape_unprintable, text.split("\n")))
 
 

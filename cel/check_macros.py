@@ -10,7 +10,7 @@ from .types import BOOL, INT, StaticType, Unifier, make_type
 
 
 class _Checker(Protocol):
-    """What macros need of the checker of a tree, which documents it."""
+    """The members of a tree's checker that macros need; the checker documents them."""
 
     scope: dict[str, StaticType]
     unifier: Unifier

@@ -1,4 +1,4 @@
-"""What may be written at a place of an expression, and what a word of it means, by the types that the checker finds."""
+"""Completions at a place of an expression, and the meaning of a word of it, by the types that the checker finds."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def find_unwritten_symbol(text: str, at: int, names: Mapping[str, StaticType]) -
 
 
 def _find_word(text: str, at: int) -> tuple[int, int]:
-    """Where the word around an offset begins and ends."""
+    """Finds where the word around an offset begins and ends."""
     begins = re.search(r"\w*\Z", text[:at])
     start = begins.start() if begins else at
     match = _WORD.match(text, at)
@@ -94,7 +94,7 @@ def _find_word(text: str, at: int) -> tuple[int, int]:
 
 
 def _find_begin(text: str, tree: Tree) -> int:
-    """Where the name of a node begins; a selection begins with its point."""
+    """Finds where the name of a node begins; a selection begins with its point."""
     if tree.kind != "select":
         return tree.at
     return len(text) - len(text[tree.at :].lstrip(".? \t\n\r"))

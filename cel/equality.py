@@ -44,7 +44,7 @@ def equate(frame: Frame, value: Any, other: Any) -> bool:
 
 
 def _parts(frame: Frame, value: Any, other: Any) -> tuple[Iterable[Any], Iterable[Any]] | None:
-    """What must be equal, pair by pair, so that two values are; None where they can't be."""
+    """Returns the parts that must be equal, pair by pair, so that two values are; None where they can't be."""
     first, second = class_of(value), class_of(other)
     if first is not second:
         numbers = first in NUMBERS and second in NUMBERS

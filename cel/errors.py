@@ -1,4 +1,4 @@
-"""What goes wrong with an expression: its text, or its evaluation."""
+"""Errors of an expression: of its text, or of its evaluation."""
 
 
 class CelError(Exception):

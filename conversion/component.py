@@ -36,11 +36,11 @@ class EndpointPicker(Lens):
         _copy(right, left)
 
     def to_left(self, path: Path, right: Fields, left: Fields) -> Path | None:
-        """The same."""
+        """Returns the path, which is the same on both sides."""
         return path
 
     def to_right(self, path: Path, left: Fields) -> Path | None:
-        """The same."""
+        """Returns the path, which is the same on both sides."""
         return path
 
     def rows(self) -> Iterator[Row]:

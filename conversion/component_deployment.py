@@ -43,14 +43,14 @@ class Named(Struct):
     """A struct whose name may be outside of it, so the lens of the name always runs first."""
 
     def forward(self, left: Fields, remainder: Fields, save: Fields, context: Context, into: Fields | None = None) -> Fields:
-        """As any struct; a template composed of flat fields is marked as composed."""
+        """Convert as any struct does; a template composed of flat fields is marked as composed."""
         right = super().forward(left, remainder, save, context, into)
         if not save and not context.has_remainder and "podTemplate" in right:
             save["serviceName"] = left.get("serviceName") or ""
         return right
 
     def backward(self, right: Fields, remainder: Fields, save: Fields, context: Context) -> Fields:
-        """As any struct; saved values include the name, and a missing name is saved."""
+        """Convert as any struct does; saved values include the name, and a missing name is saved."""
         left = super().backward(right, remainder, save, context)
         if save or (context.name and not right.get("name")) or (not context.has_remainder and type(right.get("podTemplate")) is dict):
             self.sign(right, save)

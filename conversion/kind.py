@@ -26,7 +26,7 @@ class Legacy(NamedTuple):
 
 
 class Form:
-    """How an object converts that an API server has stored, or a part of one, without completion."""
+    """The form in which an object converts that an API server has stored, or a part of one, without completion."""
 
     __slots__ = ("decode", "object", "part", "stored")
 

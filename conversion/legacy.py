@@ -1,4 +1,4 @@
-"""What earlier operators and conversions left in objects: their annotations, and saved values of fields that both versions have today.
+"""Leftovers of earlier operators and conversions in objects: annotations, and saved values of fields that both versions have today.
 
 Of annotations, kinds define keys and contents; this module saves how an object's differed from those that would be written. New conversions
 save no such value, because a lens carries the field: an entry is the value itself, unless the live object has one.
@@ -33,7 +33,7 @@ def choose_annotations(fresh: dict[str, str], remembered: list[LegacyEntry], key
 
 
 def list_legacy_differences(legacy: Legacy, annotations: Fields, parts: Fields, rightward: bool) -> list[LegacyEntry]:
-    """How an object's annotations differ from those that its converted `parts` would get on the way back."""
+    """Lists how an object's annotations differ from those that its converted `parts` would get on the way back."""
     written = legacy.write(parts, not rightward)
     return [[key, annotations.get(key), _mark(written.get(key))] for key in legacy.keys if annotations.get(key) != written.get(key)]
 

@@ -157,7 +157,7 @@ SECTIONS: Final[dict[str, Fields]] = {"modelCache": {"pvcMountPath": "/opt/model
 
 
 def form(request: Fields, rightward: bool, whole: bool) -> Form | None:
-    """How a stored request or a part of one converts; None for one that no API server has decoded yet.
+    """Returns the form in which a stored request or a part of one converts; None for one that no API server has decoded yet.
 
     A part is a stored object without one manager's fields, as in server-side apply: it lacks defaults, or both uid and name. Since line
     1.7 an update may remove defaults of the right side; such an object is `whole`, or has no resourceVersion while an API server reads it.

@@ -1,4 +1,4 @@
-"""How near an object's remainder comes to the limit of annotations in the kind's other version, and which field is largest.
+"""Weight of an object's remainder: how near it comes to the limit of annotations in the kind's other version, and its largest field.
 
 bounds.py handles remainders that don't fit.
 """
@@ -45,7 +45,7 @@ class Weight(NamedTuple):
 
 
 def weigh(kind: Kind, obj: Fields, version: str, old: Fields | None = None) -> Weight | None:
-    """The weight of an object in the other version; None for a light one. A short object isn't converted.
+    """Returns the weight of an object in the other version; None for a light one. A short object isn't converted.
 
     `old` is the object that an update changes. Raises: ConversionError.
     """
@@ -56,7 +56,7 @@ def weigh(kind: Kind, obj: Fields, version: str, old: Fields | None = None) -> W
 
 
 def weight(kind: Kind, obj: Fields, version: str, there: Fields, old: Fields | None = None) -> Weight | None:
-    """The same for a given `whole` conversion. The author's own annotations alone cause no warning."""
+    """Returns the weight for a given `whole` conversion; None for a light one. The author's own annotations alone cause no warning."""
     annotations = (there.get("metadata") or {}).get("annotations") or {}
     if annotation_size(annotations) < WARNING_BYTES:
         return None

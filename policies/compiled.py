@@ -1,4 +1,4 @@
-"""What mypyc leaves out of compiled functions: their docstrings, and code that could be read. The sources beside them have it."""
+"""Docstrings and readable code of compiled functions, which mypyc leaves out. The sources beside them have both."""
 
 import sys
 from functools import cache

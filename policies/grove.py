@@ -65,7 +65,7 @@ def default_provider(at: At) -> str | None:
 
 
 def explain_off_grove(at: At) -> str:
-    """Why this graph is not on the Grove pathway, as the end of a sentence; "" when it is on it. Needs the fact `grove`.
+    """Explains why this graph is not on the Grove pathway, as the end of a sentence; "" when it is on it. Needs the fact `grove`.
 
     The annotation of a graph that runs decides alone, so that an unknown fact does not matter then. That of a new graph was written by
     the defaults, so the cause of what they wrote is given.
@@ -101,7 +101,7 @@ def component_off_grove(at: At) -> str:
 
 
 def explain_absence(at: At, fact: str, name: str) -> str:
-    """Why something that a fact says is not to be had isn't, as a sentence."""
+    """Explains in a sentence why something is not to be had, as a fact says."""
     off = at.review.facts.switchedOff
     if off is UNKNOWN:
         return f"{name} is not served, or is switched off in the operator"

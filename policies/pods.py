@@ -1,4 +1,4 @@
-"""What an API server refuses in a pod template beside its schema: tables of checks by field. Cost: a look at each field that is written.
+"""Tables of checks by field for what an API server refuses in a pod template beside its schema. Cost: a look at each field that is written.
 
 Only what every supported Kubernetes release refuses; the schema has found wrong types and repeated keys of lists. What depends on the
 cluster, such as the name of a PriorityClass, is not looked at, nor are options of Windows; of volumes that only clouds had, what must be
@@ -287,7 +287,7 @@ def _check_overhead(value: Fields, mistakes: Mistakes) -> None:
 
 
 def _explain_amount(name: str, amount: Any, limits: Fields | None) -> str:
-    """Why an amount of a resource is refused, "" if it isn't; a request is compared with the limits beside it."""
+    """Explains why an amount of a resource is refused, "" if it isn't; a request is compared with the limits beside it."""
     if not is_quantity(amount):
         return ""
     number, device = parse(amount), "/" in name and "kubernetes.io/" not in name  # which can't be shared

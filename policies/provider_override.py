@@ -1,4 +1,4 @@
-"""Where a graph overrides what Grove is given, and which of Grove's types each place means. Cost: one look at every component."""
+"""Places where a graph overrides what Grove is given, and the types of Grove that they mean. Cost: one look at every component."""
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple

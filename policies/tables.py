@@ -76,7 +76,7 @@ class Choice(Check):
         self._allowed = allowed
 
     def validate(self, value: Any, mistakes: Mistakes) -> None:
-        """As all checks."""
+        """Adds a mistake if the text is not empty and not one of the allowed."""
         allowed = self._allowed
         if value and value not in allowed:
             wanted = f"{', '.join(allowed[:-1])} or {allowed[-1]}" if len(allowed) > 1 else allowed[0]
@@ -91,7 +91,7 @@ class Text(Check):
         self._known: set[str] = set()
 
     def validate(self, value: Any, mistakes: Mistakes) -> None:
-        """As all checks."""
+        """Adds a mistake if the text is not empty and doesn't fit."""
         if value and value not in self._known:
             if not self._fits(value):
                 mistakes.add(f'{self._wanted}, got "{quote_once(value)}"')
@@ -106,7 +106,7 @@ class Number(Check):
         self._low, self._high = low, high
 
     def validate(self, value: Any, mistakes: Mistakes) -> None:
-        """As all checks."""
+        """Adds a mistake if the number is out of range."""
         low, high = self._low, self._high
         if value < low or (high is not None and value > high):
             mistakes.add(f"must be from {low} to {high}, got {value}" if high is not None else f"must be {low} or more, got {value}")
@@ -120,7 +120,7 @@ class Block(Check):
         self._required = required
 
     def validate(self, value: Any, mistakes: Mistakes) -> None:
-        """As all checks."""
+        """Adds the mistakes of the block's fields, and one for each required field that is empty."""
         block: Fields = value
         table = self.table
         for field, item in block.items():
@@ -141,7 +141,7 @@ class Each(Check):
         self._of_item = _as_check(of_item)
 
     def validate(self, value: Any, mistakes: Mistakes) -> None:
-        """As all checks."""
+        """Adds the mistakes of the items."""
         items: list[Any] = value
         check = self._of_item
         for index, item in enumerate(items):
@@ -159,7 +159,7 @@ class AllOf(Check):
         self._checks = [_as_check(check) for check in checks]
 
     def validate(self, value: Any, mistakes: Mistakes) -> None:
-        """As all checks."""
+        """Adds the mistakes that each check finds in the value."""
         for check in self._checks:
             check.validate(value, mistakes)
 
@@ -171,7 +171,7 @@ class Filled(Check):
         self._check = check
 
     def validate(self, value: Any, mistakes: Mistakes) -> None:
-        """As all checks."""
+        """Adds a mistake if the text is empty, else those of the check."""
         if value == "":
             mistakes.add("must not be empty")
         else:
@@ -185,7 +185,7 @@ class Absent(Check):
         self._where = where
 
     def validate(self, value: Any, mistakes: Mistakes) -> None:
-        """As all checks."""
+        """Adds a mistake if the value is not empty."""
         if value:
             mistakes.add(f"must be absent {self._where}")
 
@@ -197,7 +197,7 @@ class OneOf(Check):
         self._fields = fields
 
     def validate(self, value: Any, mistakes: Mistakes) -> None:
-        """As all checks."""
+        """Adds a mistake unless exactly one of the fields is there."""
         there = [field for field in self._fields if value.get(field) is not None]
         if len(there) != 1:
             mistakes.add(f"must have one of {', '.join(self._fields)}, got {' and '.join(there) or 'none'}")

@@ -98,7 +98,7 @@ def find_namespace(objects: Iterable[Fields], name: str) -> Fields:
 
 
 def share_budget(policies: Iterable[Policy]) -> int:
-    """What one expression may cost, so that all together end in seconds; as much as for an API server where there are few."""
+    """Returns the cost limit of one expression, so that all together end in seconds; that of an API server where there are few."""
     expressions = sum(len(policy.bindings) * sum(1 for _ in _list_expressions(policy)) for policy in policies)
     return max(_MIN_EXPRESSION_COST, min(DEFAULT_BUDGET, _MAX_OBJECT_COST // max(1, expressions)))
 
@@ -398,7 +398,7 @@ def _read_or_mark(data: Fields, bindings: Iterable[Binding]) -> Policy:
 
 
 def find_trouble(policy: Policy) -> str:
-    """Why the server can't ask a policy, though `check` can; empty if it can."""
+    """Explains why the server can't ask a policy, though `check` can; empty if it can."""
     unreadable = sorted(policy.reads & _NOT_ON_SERVER)
     return f"must not read {unreadable[0]}, which the server does not know; leave it to check" if unreadable else ""
 

@@ -82,7 +82,7 @@ class ResourceRule(NamedTuple):
 
 
 class WriteInfo(NamedTuple):
-    """What matching looks at of a write."""
+    """The properties of a write that matching looks at."""
 
     kind: str
     version: str
@@ -94,7 +94,7 @@ class WriteInfo(NamedTuple):
 
 
 class Match(NamedTuple):
-    """What a policy or a binding is about; no rules mean everything."""
+    """The writes that a policy or a binding is about; no rules mean everything."""
 
     rules: tuple[ResourceRule, ...] = ()
     excluded: tuple[ResourceRule, ...] = ()
@@ -170,7 +170,7 @@ class Validation(NamedTuple):
 
 
 class Binding(NamedTuple):
-    """What a policy is asked about, with which parameter, and what comes of it."""
+    """A binding of a policy: the writes that it is asked about, the parameter, and the actions that follow."""
 
     name: str
     policy: str

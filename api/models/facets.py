@@ -1,4 +1,4 @@
-"""What pydantic has no word for: formats, list types, free-form objects, quantities, embedded Kubernetes types."""
+"""Parts of schemas that pydantic can't express: formats, list types, free-form objects, quantities, embedded Kubernetes types."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

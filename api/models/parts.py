@@ -58,7 +58,7 @@ class SchedulingProfile(Part):
 
 
 class SaturationDetector(Part):
-    """When an endpoint counts as saturated."""
+    """Settings that decide when an endpoint counts as saturated."""
 
     queue_depth_threshold: int | None = Field(None, description="Waiting requests above which an endpoint is saturated.")
     kv_cache_util_threshold: float | None = Field(None, description="Share of the KV cache, 0 to 1, above which it is saturated.")
@@ -85,7 +85,7 @@ class ProviderOverride(Part):
 
 
 class Placement(Part):
-    """How well the graph's pods are placed, as its workload provider reports it."""
+    """Quality of the placement of the graph's pods, as its workload provider reports it."""
 
     state: Literal["Reported", "Partial", "Unsupported", "Unknown"] | None = Field(None, description="Whether there is a score.")
     score: Annotated[float, Field(le=1)] | None = Field(None, description="Score of the placement; 1 is best.")
@@ -106,7 +106,7 @@ class Restart(Part):
 
 
 class RestartStatus(Part):
-    """How far the last restart has come."""
+    """Progress of the last restart."""
 
     observed_id: str | None = Field(None, alias="observedID", description="The id of that restart.")
     phase: str | None = Field(None, description="Phase of the restart.")
@@ -147,7 +147,7 @@ class CheckpointStatus(Part):
 
 
 class RollingUpdateProgress(Part):
-    """How far a rolling update run by the operator has come."""
+    """Progress of a rolling update run by the operator."""
 
     phase: Literal["Pending", "InProgress", "Completed", "Failed", ""] | None = Field(None, description="Phase of the update.")
     start_time: Time | None = Field(None, description="When it began.")
@@ -178,7 +178,7 @@ class GraphProgress(Part):
 
 
 class Replicas(Part):
-    """How many replicas run."""
+    """Numbers of replicas."""
 
     component_kind: ResourceKind = Field(description="Kind of the resource that runs the pods.")
     replicas: Annotated[Int32, Field(ge=0)] = Field(description="Replicas that exist.")
@@ -228,7 +228,7 @@ class LpxExperimental(Part):
 
 
 class LpxScheduling(Part):
-    """How pods are scheduled."""
+    """Scheduling of pods."""
 
     attempt_deadline_seconds: Annotated[Int64, Field(ge=1, le=9223372036)] | None = Field(
         None, description="Seconds after which an attempt ends."
@@ -244,7 +244,7 @@ class Lpx(Part):
 
 
 class ComponentParts(Part):
-    """How many replicas run, and of which version."""
+    """Number of replicas that run, and their version."""
 
     replicas: Annotated[Int32, Field(ge=0)] | None = Field(None, description="How many replicas run.")
     min_available: Annotated[Int32, Field(ge=1), since("1.3")] | None = Field(

@@ -54,7 +54,7 @@ class OperatorConfiguration:
 
     @property
     def switches(self) -> dict[str, bool | None]:
-        """What the cluster offers, by names of facts; None if it is to be detected."""
+        """Features that the cluster offers, by names of facts; None for one that is to be detected."""
         return {"grove": self.orchestrators.grove.enabled, "lws": self.orchestrators.lws.enabled, "dra": self.dra.enabled}
 
     @property

@@ -45,7 +45,7 @@ class Secrets:
 
 @section
 class Models:
-    """How DynamoModels are reconciled."""
+    """Settings for reconciling DynamoModels."""
 
     concurrency: Annotated[int, whole_number(1, 512)] = key(default=64, text="calls to worker pods at a time, of all models together")
     per_model: Annotated[int, whole_number(1, 512)] = key(default=32, text="the same for one model, while others wait")
@@ -64,7 +64,7 @@ class Models:
 
 @section
 class Requests:
-    """How DynamoGraphDeploymentRequests are reconciled."""
+    """Settings for reconciling DynamoGraphDeploymentRequests."""
 
     copier_image: Text = key(
         default="",
@@ -86,7 +86,7 @@ class Infrastructure:
 
 @section
 class Ingress:
-    """How frontends are reached from outside."""
+    """Settings by which frontends are reached from outside."""
 
     virtual_service_gateway: Text = key(default="", text="Istio gateway; if set, VirtualServices are created instead of Ingresses")
     controller_class_name: Text = key(default="", text="class of Ingresses")

@@ -103,7 +103,7 @@ class Bucket:
 
 @section
 class Storage:
-    """Where checkpoints are kept."""
+    """Storage of checkpoints."""
 
     type: Text = key(default="", text="only `pvc` works")
     pvc: Pvc = Pvc()
@@ -141,7 +141,7 @@ class Lpx:
 
 @section
 class Discovery:
-    """How components find each other."""
+    """Settings by which components find each other."""
 
     backend: Annotated[str, one_of("kubernetes", "etcd")] = key(default="kubernetes", text="where components register themselves")
 

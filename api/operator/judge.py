@@ -203,7 +203,7 @@ def _mesh(configuration: OperatorConfiguration) -> Iterator[Problem]:
 
 
 def _not_a_url(text: str) -> str | None:
-    """Why a text is no URL; None when it is one."""
+    """Explains why a text is no URL; None when it is one."""
     if _BAD_ESCAPE.search(text):
         return "it holds a space, a control character or a percent sign without two hexadecimal digits"
     try:

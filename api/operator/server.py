@@ -17,7 +17,7 @@ ONE_PROCESS: Final = "must be removed: a pod serves with one process; raise the 
 
 @section
 class Metrics:
-    """Where metrics are served."""
+    """Settings for serving metrics."""
 
     bind_address: Text = key(default="0.0.0.0", text="address of the metrics listener; empty: all IPv4 and IPv6 addresses")  # noqa: S104 - the reference's default
     port: Port = key(default=8080, text="port of the metrics listener; 0: the default")
@@ -33,7 +33,7 @@ class Metrics:
 
 @section
 class HealthProbe:
-    """Where probes are served."""
+    """Settings for serving probes."""
 
     bind_address: Text = key(default="0.0.0.0", text="address of the probe listener; empty: all IPv4 and IPv6 addresses")  # noqa: S104 - the reference's default
     port: Port = key(default=8081, text="port of the probe listener; 0: the default")
@@ -41,7 +41,7 @@ class HealthProbe:
 
 @section
 class Webhook:
-    """Where the webhooks are served, and with which certificate."""
+    """Settings for serving the webhooks, and their certificate."""
 
     host: Text = key(
         default="",
@@ -96,7 +96,7 @@ class Limits:
 
 @section
 class Serving:
-    """How the server answers; the Go operator has no such section."""
+    """Settings of the server's answers; the Go operator has no such section."""
 
     memory: AutomaticBytes = key(
         default=None,
@@ -111,7 +111,7 @@ class Serving:
 
 @section
 class Reconciler:
-    """How the reconciler works; the Go operator has no such section."""
+    """Settings of the reconciler's work; the Go operator has no such section."""
 
     workers: Annotated[int, whole_number(1, 256)] = key(
         default=8,

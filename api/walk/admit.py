@@ -1,4 +1,4 @@
-"""What the API server makes of a write before any webhook sees it: defaulted, pruned and without nulls."""
+"""The form that the API server gives a write before any webhook sees it: defaulted, pruned and without nulls."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
@@ -12,7 +12,7 @@ from .prune import METADATA_FIELDS, TEXTS, prune
 
 
 class Shaped(NamedTuple):
-    """What happened to an object that was read: fields that got the schema's default, unknown ones, nulls; the last two are gone."""
+    """Changes to an object that was read: fields that got the schema's default, unknown ones, nulls; the last two are gone."""
 
     defaulted: tuple[Path, ...]
     pruned: tuple[Path, ...]

@@ -35,7 +35,7 @@ class Below(NamedTuple):
 
 
 def below(node: Node, what: int) -> Below:
-    """What of an object's fields a walk need look at; `node` is resolved."""
+    """Finds those of an object's fields that a walk need look at; `node` is resolved."""
     known = _below.get((id(node), what))
     if known is None:
         properties, extra = node.get("properties") or {}, node.get("additionalProperties")

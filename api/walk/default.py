@@ -54,7 +54,7 @@ _plans: dict[int, tuple[Node, _Plan]] = {}  # by id of the node, which is kept a
 
 
 class _Plan(NamedTuple):
-    """What defaulting has to do at a node: `fields` and `extra` are entered, `known` are the names that `extra` does not mean."""
+    """The work of defaulting at a node: `fields` and `extra` are entered, `known` are the names that `extra` does not mean."""
 
     defaults: tuple[tuple[str, bool, Any], ...]  # name, whether it may be null, and the default
     fields: dict[str, _Plan]

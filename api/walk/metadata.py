@@ -185,7 +185,7 @@ def _label_errors(path: Path, labels: Any) -> Iterator[FieldError]:
 
 
 def annotation_errors(path: Path, annotations: Any) -> Iterator[FieldError]:
-    """What an API server refuses of annotations."""
+    """Yields the errors that an API server finds in annotations."""
     if not isinstance(annotations, dict):
         return
     for key in annotations:

@@ -1,4 +1,4 @@
-"""What an API server's authorizer answers, which is known only there."""
+"""Functions of an API server's authorizer, whose answers are known only there."""
 
 from typing import Any
 

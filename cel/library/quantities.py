@@ -48,7 +48,7 @@ def _parse(text: str) -> Quantity | None:
 
 
 def _small(whole: str, fraction: str, bits: int, power: int) -> tuple[int, int] | None:
-    """How Kubernetes keeps an amount that it reads fast; None where it takes a decimal number of any size instead."""
+    """Returns an amount as Kubernetes keeps one that it reads fast; None where it takes a decimal number of any size instead."""
     room = 15 - len(whole) - bits * 3 // 10 - 1 if bits else 18 - len(whole) - len(fraction)
     if room < 0 or power < -9 or (bits and fraction):
         return None

@@ -17,7 +17,7 @@ States = tuple[int, ...]
 
 
 def _size(tree: Tree) -> int:
-    """How many instructions a tree makes."""
+    """Counts the instructions that a tree makes."""
     kind = tree[0]
     if kind in ("cat", "alt"):
         return sum(map(_size, tree[1])) + (2 * len(tree[1]) - 2 if kind == "alt" else 0)

@@ -21,7 +21,7 @@ class ConversionError(ValueError):
 
 
 class Context:
-    """What a lens knows besides its struct: the object's name, and whether it comes from the other version."""
+    """Facts that a lens knows besides its struct: the object's name, and whether it comes from the other version."""
 
     __slots__ = ("both", "has_remainder", "line", "name", "pods", "saving", "stored")
 

@@ -1,4 +1,4 @@
-"""What Grove refuses of the pods of a graph, or of their change, though Kubernetes admits it."""
+"""Rules for what Grove refuses of the pods of a graph, or of their change, though Kubernetes admits it."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Where and when a provider override may be set, and to what."""
+"""Rules for provider overrides: where and when one may be set, and to what."""
 
 from collections.abc import Iterator
 from typing import Any

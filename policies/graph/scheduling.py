@@ -1,4 +1,4 @@
-"""What schedules the pods of a graph."""
+"""Rules for what schedules the pods of a graph."""
 
 from typing import Final
 

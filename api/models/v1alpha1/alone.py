@@ -23,7 +23,7 @@ class CheckpointJobSpec(Part):
 
 
 class CheckpointSpec(Part):
-    """What to save, and how."""
+    """Checkpoint to save, and how to save it."""
 
     identity: CheckpointIdentity = Field(description="What the checkpoint depends on.")
     gpu_memory_service: GpuMemoryService | None = Field(None, description="Shares GPU memory between containers of the job.")
@@ -31,7 +31,7 @@ class CheckpointSpec(Part):
 
 
 class CheckpointStatus(Part):
-    """How far the checkpoint has come."""
+    """Progress of the checkpoint."""
 
     phase: Literal["Pending", "Creating", "Ready", "Failed"] | None = Field(None, description="Phase of the checkpoint.")
     identity_hash: str | None = Field(None, description="Hash of the identity.")
@@ -55,7 +55,7 @@ class DynamoCheckpoint(Part, json_schema_extra=validations(CKPT_IDENTITY_IMMUTAB
 
 
 class ModelSource(Part):
-    """Where a model is loaded from."""
+    """Source that a model is loaded from."""
 
     uri: str = Field(description="Address of the model, such as s3://bucket/path or hf://owner/name.")
 
@@ -81,7 +81,7 @@ class Endpoint(Part):
 
 
 class ModelStatus(Part):
-    """Where the model is served."""
+    """Endpoints that serve the model."""
 
     endpoints: list[Endpoint] | None = Field(None, description="Pods that serve the base model.")
     ready_endpoints: int = Field(description="How many endpoints are ready.")
@@ -100,7 +100,7 @@ class DynamoModel(Part):
 
 
 class WorkerMetadataSpec(Part):
-    """What the worker publishes."""
+    """Data that the worker publishes."""
 
     data: FreeForm = Field(description="Endpoints and capabilities, in the runtime's own form.")
 

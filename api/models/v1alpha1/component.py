@@ -59,7 +59,7 @@ class ServiceReplicaStatus(Replicas):
 
 
 class RollingUpdateStatus(RollingUpdateProgress):
-    """How far a rolling update run by the operator has come."""
+    """Progress of a rolling update run by the operator."""
 
     updated_services: list[str] | None = Field(None, description="Services that already run the new spec.")
 
@@ -75,7 +75,7 @@ class ResourceItem(Part):
 
 
 class Resources(Part):
-    """What the main container asks for and may use."""
+    """Resources that the main container asks for and may use."""
 
     requests: ResourceItem | None = Field(None, description="Resources that are reserved for the container.")
     limits: ResourceItem | None = Field(None, description="What the container may use at most.")
@@ -99,7 +99,7 @@ class IngressTls(Part):
 
 
 class Ingress(Part):
-    """How a service is reached from outside the cluster."""
+    """Access to a service from outside the cluster."""
 
     enabled: bool | None = Field(None, description="Whether the service is reached from outside at all.")
     host: str | None = Field(None, description="Host name without prefix and suffix.")
@@ -221,7 +221,7 @@ class FrontendSidecar(Part):
 
 
 class ServiceTopology(Part):
-    """Where the pods of the service are packed together."""
+    """Domain in which the pods of the service are packed together."""
 
     pack_domain: Domain = Field(description="Domain of the graph's topology.")
 
@@ -302,7 +302,7 @@ class VolumeClaim(Part, json_schema_extra=validations(PVC_CREATE)):
 
 
 class GraphTopology(Part):
-    """Where the pods of the graph are packed together."""
+    """Topology in which the pods of the graph are packed together."""
 
     topology_profile: Filled = Field(description="Name of the ClusterTopology that defines the domains.")
     pack_domain: Domain | None = Field(None, description="Domain for the services that name none themselves.")
@@ -350,7 +350,7 @@ class ScalingAdapterSpec(Part):
 
 
 class ScalingAdapterStatus(Part):
-    """What autoscalers read."""
+    """Status that autoscalers read."""
 
     replicas: Int32 | None = Field(None, description="Replicas that exist.")
     selector: str | None = Field(None, description="Label selector of the service's pods.")

@@ -19,7 +19,7 @@ class ProfilingConfigMap(Part):
 
 
 class ProfilingConfig(Part):
-    """How profiling runs."""
+    """Settings of profiling."""
 
     config: FreeForm | None = Field(None, description="The profiler's own configuration.")
     config_map_ref: ProfilingConfigMap | None = Field(None, description="Base configuration of the graph to profile.")
@@ -44,7 +44,7 @@ _REQUIRED: Final = ("model", "backend", "profilingConfig")
 
 
 class RequestSpec(Part, json_schema_extra=required_below("1.7", validations(REQUEST_MODEL_ALPHA), *_REQUIRED)):
-    """What should be profiled and deployed."""
+    """Desired profiling and deployment."""
 
     model: str | None = Field(None, description="Model to serve.")
     backend: Literal["auto", "vllm", "sglang", "trtllm"] | None = Field(
@@ -69,7 +69,7 @@ class DeploymentStatus(Part):
 
 
 class RequestStatus(Part):
-    """How far the request has come."""
+    """Progress of the request."""
 
     state: Annotated[
         Literal["Initializing", "Pending", "Profiling", "Deploying", "Ready", "DeploymentDeleted", "Failed"], REQUIRED_ANYWAY

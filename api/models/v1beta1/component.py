@@ -60,7 +60,7 @@ class ComponentReplicaStatus(Replicas):
 
 
 class RollingUpdateStatus(RollingUpdateProgress):
-    """How far a rolling update run by the operator has come."""
+    """Progress of a rolling update run by the operator."""
 
     updated_components: list[str] | None = Field(None, description="Components that already run the new spec.")
 
@@ -168,13 +168,13 @@ class CompilationCache(Part):
 
 
 class ComponentTopology(Part):
-    """Where the pods of the component are packed together."""
+    """Domain in which the pods of the component are packed together."""
 
     pack_domain: Domain = Field(description="Domain of the graph's topology.")
 
 
 class ComponentSettings(ComponentParts):
-    """What a component in a graph and one on its own have in common, but for the name."""
+    """Settings that a component in a graph and one on its own have in common, but for the name."""
 
     type: Annotated[Literal["frontend", "worker", "prefill", "decode", "planner", "epp", "lpx"], below("1.6", enum=_TYPES)] | None = Field(
         None, description="Role in the graph, which decides the defaults of its pods."
@@ -228,7 +228,7 @@ class DynamoComponentDeployment(Part):
 
 
 class GraphTopology(Part):
-    """Where the pods of the graph are packed together."""
+    """Topology in which the pods of the graph are packed together."""
 
     cluster_topology_name: Filled = Field(description="Name of the ClusterTopology that defines the domains.")
     pack_domain: Domain | None = Field(None, description="Domain for the components that name none themselves.")
@@ -275,7 +275,7 @@ class ScalingAdapterSpec(Part):
 
 
 class ScalingAdapterStatus(Part):
-    """What autoscalers read."""
+    """Status that autoscalers read."""
 
     replicas: Int32 = Field(description="Replicas that exist.")
     selector: str | None = Field(None, description="Label selector of the component's pods.")

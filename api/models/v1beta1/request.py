@@ -106,7 +106,7 @@ class Features(Part):
 
 
 class RequestSpec(Part, json_schema_extra=required_below("1.7", validations(REQUEST_MODEL), "model")):
-    """What should be profiled and deployed."""
+    """Desired profiling and deployment."""
 
     model: Filled | None = Field(None, description="Model to serve.")
     backend: Annotated[Literal["auto", "sglang", "trtllm", "vllm"], TWICE, below("1.7", default="auto")] | None = Field(
@@ -134,7 +134,7 @@ class ParetoConfig(Part):
 
 
 class ProfilingResults(Part):
-    """What profiling found."""
+    """Results of profiling."""
 
     pareto: list[ParetoConfig] | None = Field(None, description="Configurations to choose from.")
     selected_config: FreeForm | None = Field(None, description="The configuration that was chosen, in the profiler's own form.")
@@ -148,7 +148,7 @@ class DeploymentInfo(Part):
 
 
 class RequestStatus(Part):
-    """How far the request has come."""
+    """Progress of the request."""
 
     phase: Literal["Pending", "Profiling", "Ready", "Deploying", "Deployed", "Failed"] | None = Field(
         None,

@@ -35,7 +35,7 @@ class ModelClaim(Part, json_schema_extra=preserve_unknown()):
 
 
 class ModelCache(Part, json_schema_extra=preserve_unknown()):
-    """Where the model's weights are."""
+    """Place of the model's weights."""
 
     pvc: ModelClaim | None = Field(None, description="A claim that holds the weights.")
 
@@ -72,14 +72,14 @@ class TraceClaim(Part, json_schema_extra=preserve_unknown()):
 
 
 class TraceSource(Part, json_schema_extra=preserve_unknown(TRACE_SOURCE)):
-    """Where a trace is."""
+    """Place of a trace."""
 
     pvc: TraceClaim | None = Field(None, description="A file in a claim.")
     uri: Filled | None = Field(None, description="Address of the trace.")
 
 
 class Replay(Part, json_schema_extra=preserve_unknown()):
-    """How a trace is replayed."""
+    """Settings for replaying a trace."""
 
     arrival_speedup_ratio: Annotated[float, _Above] = Field(1, description="Factor of the rate at which requests arrive.")
     concurrency: Count | None = Field(None, description="Concurrent requests.")
@@ -120,7 +120,7 @@ class Targets(Part, json_schema_extra=preserve_unknown(SEARCH_SLA)):
 
 
 class Objective(Part, json_schema_extra=preserve_unknown(*SEARCH_GOAL)):
-    """What to search for."""
+    """Goal of the search."""
 
     mode: Literal["optimize", "pareto"] = Field(description="The best by one metric, or all that no other beats.")
     metric: Metric | None = Field(None, description="Metric to optimise.")
@@ -138,7 +138,7 @@ class Budget(Part, json_schema_extra=preserve_unknown()):
 
 
 class Search(Part, json_schema_extra=preserve_unknown()):
-    """How to search."""
+    """Settings of the search."""
 
     budget: Budget | None = Field(None, description="Limits of the search.")
     parameters: FreeForm | None = Field(None, description="Parameters of the search, in its own form.")
@@ -164,7 +164,7 @@ class Overrides(Part, json_schema_extra=preserve_unknown()):
 
 
 class RequestSpec(Part, json_schema_extra=preserve_unknown(*REQUEST_OF_1_7)):
-    """What should be searched for."""
+    """Desired search."""
 
     model_ref: ModelReference | None = Field(None, description="The model to serve.")
     backends: Annotated[list[Literal["vllm", "sglang", "trtllm"]], Field(min_length=1)] | None = Field(
@@ -190,7 +190,7 @@ class RunReference(Part, json_schema_extra=preserve_unknown()):
 
 
 class RequestStatus(Part, json_schema_extra=preserve_unknown(REQUEST_STATUS)):
-    """How far the search has come."""
+    """Progress of the search."""
 
     observed_generation: Int64 | None = Field(None, description="Generation that this status describes.")
     active_run_ref: RunReference | None = Field(None, description="The run under way.")

@@ -10,7 +10,7 @@ from .request import RunReference, preserve_unknown
 
 
 class RunStatus(Part, json_schema_extra=preserve_unknown()):
-    """How far a run has come."""
+    """Progress of a run."""
 
     phase: str | None = Field(None, description="Pending, Running, Succeeded or Failed.")
     job_ref: RunReference | None = Field(None, description="The search job.")
@@ -31,7 +31,7 @@ class DynamoGraphDeploymentRun(Part, json_schema_extra=validations(SPEC_IMMUTABL
 
 
 class CandidateStatus(Part, json_schema_extra=preserve_unknown()):
-    """How good a candidate is."""
+    """Quality of a candidate."""
 
     rank: Int32 | None = Field(None, description="Place among the candidates, from 1.")
     metrics: FreeForm | None = Field(None, description="Measured values.")

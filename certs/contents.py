@@ -1,4 +1,4 @@
-"""What a step writes into the stored objects, whole, in one update."""
+"""Contents of the stored objects that a step writes, whole, in one update."""
 
 from __future__ import annotations
 

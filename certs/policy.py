@@ -1,4 +1,4 @@
-"""Why a leaf must be renewed and an authority rotated (the first reason that holds), and the phase of a rotation.
+"""Reasons to renew a leaf and to rotate an authority (the first one that holds), and the phase of a rotation.
 
 A phase is derived from facts at each pass; the stored phase is only a hint for its start.
 """
@@ -30,7 +30,7 @@ AFTER_ISSUE: Final = (Phase.ROLL, Phase.DRAIN, Phase.DROP)
 
 
 def unusable_reason(state: CertificateState, issuer: Certificate, now: datetime) -> str:
-    """Why clients must refuse the leaf of the serving Secret, so that nothing delays its successor; empty when they needn't."""
+    """Returns why clients must refuse the leaf of the serving Secret, so that nothing delays its successor; empty when they needn't."""
     serving = state.serving
     if serving is None or not serving.chain:
         return "missing"
@@ -51,7 +51,7 @@ def unusable_reason(state: CertificateState, issuer: Certificate, now: datetime)
 
 
 def leaf_reason(state: CertificateState, issuer: Certificate, now: datetime) -> str:
-    """Why the serving Secret needs a new leaf of `issuer`; empty when it doesn't, or not yet.
+    """Returns why the serving Secret needs a new leaf of `issuer`; empty when it doesn't, or not yet.
 
     A leaf that can still be served is replaced at most once in `LEAF_GUARD`, so that no disagreement can turn into a flood.
     """
@@ -77,7 +77,7 @@ def renewal_time(leaf: Certificate) -> datetime:
 
 
 def rotation_reason(state: CertificateState, now: datetime) -> str:
-    """Why a new authority must follow the current one; empty when none need, and while there is no current one."""
+    """Returns why a new authority must follow the current one; empty when none need, and while there is no current one."""
     secret = state.authority
     if secret is None or secret.current is None:
         return ""

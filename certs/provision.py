@@ -112,7 +112,7 @@ class Provisioner:
             await self.election.release()
 
     async def reasons(self) -> list[str]:
-        """Why it neither provisions nor is on standby; roll-outs wait for this."""
+        """Lists why the provisioner neither provisions nor is on standby; roll-outs wait for this."""
         if self.election.unknown:
             return [f"it is not known who leads: {self.election.unknown}"]
         if self.election.leading and self._read_error:

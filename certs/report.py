@@ -55,7 +55,7 @@ def find_unready_cause(state: CertificateState, now: datetime) -> tuple[str, str
 
 
 def explain_not_up(state: CertificateState, now: datetime) -> str:
-    """Why the first write after an installation would fail; empty when it would not. Absent objects don't count."""
+    """Explains why the first write after an installation would fail; empty when it would not. Absent objects don't count."""
     if state.endpoints is not None and not any(endpoint.ready for endpoint in state.endpoints):
         return "no server is ready behind the Service"
     bundle, mode = bundle_of(state, now), state.mode

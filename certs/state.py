@@ -58,7 +58,7 @@ class Phase(StrEnum):
 
 
 class Ownership(StrEnum):
-    """Whose the webhook entries of a configuration object are."""
+    """The owner of the webhook entries of a configuration object."""
 
     OURS = "ours"  # entries that name our service; their bundles are ours to write
     UNSET = "unset"  # a CRD without conversion webhook, or one to take over: write the whole stanza

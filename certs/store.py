@@ -115,7 +115,7 @@ def as_object(write: Write, old: Mapping[str, Any] | None, namespace: str) -> No
 
 
 def explain_immutable(obj: Mapping[str, Any], type_: str) -> str:
-    """Why an object can't be replaced and must be made anew; empty when it can be. `type_` is that of our Secret."""
+    """Explains why an object can't be replaced and must be made anew; empty when it can be. `type_` is that of our Secret."""
     if obj.get("immutable"):
         return "immutable"
     seen_type = obj.get("type") or OPAQUE

@@ -1,4 +1,4 @@
-"""Whom configuration objects must trust: the bundle wanted in a phase, in its one form (same content, same bytes), and who shows it."""
+"""The bundle that configuration objects must trust in a phase, in its one form (same content, same bytes), and who shows it."""
 
 from collections.abc import Iterable
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What an API server's bytes mean: a refusal as an error, the lines of a watch as events. Pure; asking is in `connection.py`."""
+"""The meaning of an API server's bytes: a refusal as an error, the lines of a watch as events. Pure; asking is in `connection.py`."""
 
 import re
 from collections.abc import Iterator

@@ -24,7 +24,7 @@ LOCAL = Clocks()
 
 
 class Backoff:
-    """How long to wait before asking again after an error: doubled each time, up to a limit, and never the same for two replicas."""
+    """The time to wait before asking again after an error: doubled each time, up to a limit, and never the same for two replicas."""
 
     def __init__(self, first: float = 0.5, most: float = 30.0, chance: Callable[[], float] = random.random) -> None:
         """`first` and `most` are seconds; `chance` gives a number from 0 to 1."""

@@ -1,4 +1,4 @@
-"""How to reach an API server, by a kubeconfig or the files that a pod is given, and who this process is there. Sends nothing."""
+"""Settings for reaching an API server, by a kubeconfig or the files that a pod is given, and who this process is there. Sends nothing."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ async def _send_once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandler
 
 
 def _options(configuration: Configuration) -> dict[str, Any]:
-    """What each request says of the way: the kubeconfig's proxy, or that of the environment, as for kubectl; the server's name for TLS."""
+    """Builds the options of each request: the kubeconfig's proxy, or the environment's, as for kubectl; the server's name for TLS."""
     host, given = urlsplit(configuration.host), configuration.proxy
     if not given and not proxy_bypass(host.hostname or ""):
         given = getproxies().get(host.scheme)

@@ -1,4 +1,4 @@
-"""What an API server refuses, by HTTP status and reason. Messages are the server's own sentences; they hold no secret values."""
+"""Refusals of an API server, by HTTP status and reason. Messages are the server's own sentences; they hold no secret values."""
 
 
 class ApiError(Exception):

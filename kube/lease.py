@@ -1,4 +1,4 @@
-"""Who leads, by a Lease: one holder at a time, judged by the local monotonic clock alone. The scope Lease is in `scope.py`."""
+"""Leader election by a Lease: one holder at a time, judged by the local monotonic clock alone. The scope Lease is in `scope.py`."""
 
 import asyncio
 import contextlib
@@ -35,7 +35,7 @@ class Timings:
 
 
 class ObservedLease:
-    """When another holder's Lease was last seen to change, by the local clock; times in the Lease are ignored."""
+    """The time at which another holder's Lease was last seen to change, by the local clock; times in the Lease are ignored."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -102,7 +102,7 @@ class Election:
 
     @property
     def unknown(self) -> str:
-        """Why it isn't known who leads; empty when we do, or another was seen to at the last attempt."""
+        """The reason why it isn't known who leads; empty when we do, or another was seen to at the last attempt."""
         if self.leading:
             return ""
         return self.reason or ("" if self.holder else "the Lease has not been read yet")

@@ -100,7 +100,7 @@ class Cluster(Protocol):
         """The served API groups with their versions: `{"apps": {"v1"}, "": {"v1"}}`."""
 
     async def resources(self, group: str, version: str) -> Sequence[Node]:
-        """What discovery says of each resource of a served version, `storageVersionHash` among it. Raises NotServedError."""
+        """Reads the discovery of each resource of a served version, `storageVersionHash` among it. Raises NotServedError."""
 
     async def allowed(self, verb: str, resource: Resource, namespace: str = "", name: str = "", *, subresource: str = "") -> bool:
         """SelfSubjectAccessReview: whether we may."""

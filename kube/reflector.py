@@ -209,18 +209,18 @@ class MergedReflector:
 
     @property
     def synced(self) -> asyncio.Event:
-        """Of the first namespace that has not been listed, else of any."""
+        """The event of the first namespace that has not been listed, else of any."""
         every = [part.synced for part in self._parts.values()]
         return next((event for event in every if not event.is_set()), every[0])
 
     @property
     def state(self) -> WatchState:
-        """Of the first namespace in which something is wrong."""
+        """The state of the first namespace in which something is wrong."""
         return next((part.state for part in self._parts.values() if part.state is not WatchState.SYNCED), WatchState.SYNCED)
 
     @property
     def reason(self) -> str:
-        """Why that is its state."""
+        """The reason of the first namespace that has one; empty if none has."""
         return next((part.reason for part in self._parts.values() if part.reason), "")
 
     def get(self, name: str, namespace: str = "") -> Node | None:
@@ -239,12 +239,12 @@ class MergedReflector:
         return [obj for part in parts if part is not None for (where, _), obj in part.store.items() if where == namespace]
 
     def lacks(self, namespace: str) -> str | None:
-        """Why a namespace has not been listed, which may be empty; None where it has been, or isn't selected."""
+        """Returns why a namespace has not been listed, which may be empty; None where it has been, or isn't selected."""
         parts = [part for (where, _), part in self._parts.items() if where in ("", namespace)]
         return next((part.reason for part in parts if not part.synced.is_set()), None)
 
     def subscribe(self, subscriber: Subscriber) -> None:
-        """As that of a reflector, for all namespaces."""
+        """Calls `subscriber` as a reflector's `subscribe` does, for all namespaces."""
         for part in self._parts.values():
             part.subscribe(subscriber)
 

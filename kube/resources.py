@@ -20,7 +20,7 @@ class Resource:
 
     @property
     def api_version(self) -> str:
-        """As objects say it."""
+        """The `apiVersion` of its objects."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:

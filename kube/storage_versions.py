@@ -1,4 +1,4 @@
-"""In which versions a kind's objects are stored: what its definition says, and which one each API server writes. Changes nothing.
+"""The versions in which a kind's objects are stored: what its definition says, and which one each API server writes. Changes nothing.
 
 `status.storedVersions` is a note that clients write, and proves nothing; `storageVersionHash` in discovery is what a server does.
 """
@@ -20,7 +20,7 @@ Opener: TypeAlias = "Callable[[str], AbstractAsyncContextManager[Cluster]]"
 
 
 class Definition(NamedTuple):
-    """What a CustomResourceDefinition says of versions; a part that is missing or of a wrong type is empty."""
+    """The versions of a CustomResourceDefinition; a part that is missing or of a wrong type is empty."""
 
     name: str
     group: str
@@ -110,7 +110,7 @@ async def read_storage_hashes(opener: Opener, servers: Sequence[str], group: str
 
 
 async def read_storage_hash(opener: Opener, server: str, group: str, version: str) -> StorageHashes:
-    """What one API server stores kinds in, asked over a connection of its own."""
+    """Reads the hashes of the versions that one API server stores kinds in, over a connection of its own."""
     try:
         async with opener(server) as client:
             listed = await client.resources(group, version)

@@ -29,7 +29,7 @@ _SEVERITY: Final = {
 
 
 def project_schema() -> str:
-    """What the schema of the project file must hold."""
+    """Returns what the schema of the project file must hold."""
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"{NAME}, the project file of dynamo-webhooks",

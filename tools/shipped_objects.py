@@ -30,7 +30,7 @@ def list_objects(folder: Path) -> list[Node]:
 
 
 def _built(folder: Path, inherited: list[Node]) -> list[Node]:
-    """What a folder makes of its resources, beside those that are given to a component."""
+    """Builds the objects that a folder makes of its resources, beside those that are given to a component."""
     kustomization = yaml.safe_load((folder / _FILE).read_text(encoding="utf-8"))
     objects = inherited + [each for name in kustomization.get("resources", ()) for each in _read(folder / name)]
     for generator in kustomization.get("configMapGenerator", ()):

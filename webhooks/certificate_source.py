@@ -121,7 +121,7 @@ class ServedCertificate:
             )
 
     def reasons(self) -> list[str]:
-        """Why clients can't be served with it."""
+        """Lists why clients can't be served with the certificate."""
         if not self.context.loaded:
             return [f"no certificate: {self.context.reason}"]
         return ["the certificate has expired"] if self.context.expired else []

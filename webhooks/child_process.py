@@ -1,4 +1,4 @@
-"""How modules of this installation are started as processes of their own. Long requests fork instead: executor/forker.py."""
+"""Command and environment that start modules of this installation as own processes. Long requests fork instead: executor/forker.py."""
 
 import os
 import sys

@@ -93,7 +93,7 @@ class _Body:
             self.waiter.set_result(None)
 
     def all(self) -> bytes:
-        """What has come and was not read."""
+        """Takes what has come and was not read."""
         parts, self.parts, self.size = self.parts, [], 0
         return parts[0] if len(parts) == 1 else b"".join(parts)
 

@@ -58,7 +58,7 @@ class ConversionStatistics:
 
     @property
     def objects(self) -> int:
-        """How many objects the review held."""
+        """The number of objects that the review held."""
         return int(sum(count for count, _ in self.counts.values()))
 
 

@@ -82,7 +82,7 @@ class TlsQueue:
         self._quiet = 0.0  # until when no invalid certificate is logged
 
     def idle_since(self) -> float | None:
-        """When the last handshake was computed, by the loop's clock; None if none waits for that."""
+        """Returns when the last handshake was computed, by the loop's clock; None if none waits for that."""
         return self._progress if self._queue else None
 
     def add(self, sock: socket.socket, client: str) -> None:

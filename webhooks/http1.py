@@ -192,7 +192,7 @@ class HeadReader:
             self._known = text[:begin], text[end:], head
 
     def _without_empty_lines(self, came: bytes) -> bytes:
-        """What has come without the empty lines before a request, which HTTP forgives. Raises: UnreadableError."""
+        """Drops the empty lines before a request from what has come: HTTP forgives them. Raises: UnreadableError."""
         begun = came.lstrip(b"\r\n")
         size = (len(came) - len(begun)) // 2 * 2
         torn = came[size : len(came) - len(begun)]  # half the end of a line
@@ -268,7 +268,7 @@ class ChunkedBody:
 
 
 class _ChunkEvents:
-    """What the parser finds in a body of chunks."""
+    """The parser's findings in a body of chunks."""
 
     __slots__ = ("begun", "complete", "parts", "torn")
 

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 
 class Limits(NamedTuple):
-    """What one client may cost."""
+    """Limits of what one client may cost."""
 
     body: int = 7 * 1024 * 1024  # of an admission review: the reference's own bound
     small_body: int = 32 * 1024  # requests up to here are answered in the event loop: the worst of them takes 50 ms there

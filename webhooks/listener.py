@@ -53,7 +53,7 @@ class Listener:
             self._sock.close()
 
     def reasons(self) -> list[str]:
-        """Why it makes no progress; many clients that wait are no reason, as long as it does."""
+        """Lists why the listener makes no progress; many clients that wait are no reason, as long as it does."""
         if self._closed:
             return ["not listening"]
         now, reasons = self._loop.time(), []

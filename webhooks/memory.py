@@ -1,4 +1,4 @@
-"""How a server divides the memory that it may use: from one number follow the bounds of bodies and of the processes of long requests.
+"""The division of the memory that a server may use: from one number follow the bounds of bodies and of the processes of long requests.
 
 `parts` names what each part may take at most; their sum stays below the limit of the container.
 """

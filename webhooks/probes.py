@@ -59,7 +59,7 @@ class MetricsAccess:
         self._known: dict[bytes, tuple[bool, float]] = {}  # the newest last
 
     async def refusal(self, header: str) -> Refusal | None:
-        """Why the bearer may not read; None when it may."""
+        """Returns why the bearer may not read; None when it may."""
         refusal = await self._judge(header)
         if refusal is not None:
             self._refused()
@@ -230,7 +230,7 @@ class Handshake:
         self._good: tuple[object, bytes, float] | None = None  # the leaf, the bundle, and when they went together
 
     def reasons(self, bundle: bytes) -> list[str]:
-        """Why a client that trusts the bundle would not get through; empty when it does."""
+        """Lists why a client that trusts the bundle would not get through; empty when it does."""
         leaf, now = self._context.leaf, self._clock()
         if self._good is not None and self._good[:2] == (leaf, bundle) and now - self._good[2] < SUCCESS_LIFETIME_SECONDS:
             return []

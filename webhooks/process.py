@@ -35,7 +35,7 @@ GC_THRESHOLD: Final = (50_000, 20, 50)
 
 
 class ServerPlan(NamedTuple):
-    """What the serving process is to do."""
+    """The plan of the serving process."""
 
     settings: Settings
     directory: Path  # of tls.crt and tls.key
@@ -67,7 +67,7 @@ class State:
         self.policies: Policies | None = None  # users' own
 
     async def checks(self) -> dict[str, list[str]]:
-        """Why the server is not ready; its certificate is verified by a handshake if all other checks pass."""
+        """Lists why the server is not ready; its certificate is verified by a handshake if all other checks pass."""
         reasons = {"server": self._server.reasons(), "facts": self._feed.reasons() if self._feed is not None else []}
         return {**reasons, "handshake": [] if any(reasons.values()) else self._handshake.reasons(self._server.certificate.bundle)}
 

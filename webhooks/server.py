@@ -84,7 +84,7 @@ class Webhooks:
         self.settings = settings
 
     def reasons(self) -> list[str]:
-        """Why this server must not be sent requests; empty when it is ready."""
+        """Lists why this server must not be sent requests; empty when it is ready."""
         reasons = [*([self._failed] if self._failed else []), *self.certificate.reasons()]
         reasons += [reason for each in self._listeners for reason in each.reasons()] if self._listeners else ["not listening"]
         if self.connections.draining:

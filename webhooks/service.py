@@ -1,4 +1,4 @@
-"""What answers the requests of a port. Not compiled, so that classes that aren't may be one, too."""
+"""Services, which answer the requests of a port. Not compiled, so that classes that aren't may be one, too."""
 
 from collections.abc import Callable, Coroutine
 from functools import partial

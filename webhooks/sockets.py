@@ -11,7 +11,7 @@ class AddressError(ValueError):
 
 
 class Address(NamedTuple):
-    """Where to listen; an empty host means all interfaces, IPv6 too where there is such a thing."""
+    """The address to listen at; an empty host means all interfaces, IPv6 too where there is such a thing."""
 
     host: str
     port: int

@@ -17,7 +17,7 @@ FlagError = argparse.ArgumentTypeError  # what the `type` of a flag raises; its 
 
 
 class Flag(NamedTuple):
-    """How a field is declared to argparse; an argument has no names."""
+    """The declaration of a field to argparse; an argument has no names."""
 
     names: tuple[str, ...] | None
     keywords: Mapping[str, Any]

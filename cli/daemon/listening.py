@@ -36,7 +36,7 @@ def parse_listeners(options: DaemonOptions | ServerOptions, settings: OperatorCo
 
 
 def parse_address(flag: str, text: str | None, host: str, port: int) -> Address:
-    """Where to listen: the flag, else the configured host and port. Raises: UsageError."""
+    """Reads the address to listen at: the flag, else the configured host and port. Raises: UsageError."""
     try:
         return Address(host, port) if text is None else parse(text)
     except AddressError as error:

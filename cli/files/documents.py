@@ -67,5 +67,5 @@ def _read(source: Source) -> Iterator[Document | InputError]:
 
 
 def _foreign(document: Document | InputError) -> Document | InputError:
-    """What a file gives that names our group nowhere: a document of others that can't be read is no failure."""
+    """Marks what a file gives that names our group nowhere as foreign: a document of others that can't be read is no failure."""
     return ForeignInputError.of(document) if isinstance(document, InputError) and not isinstance(document, ForeignInputError) else document

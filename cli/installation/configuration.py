@@ -47,7 +47,7 @@ class EffectiveConfiguration(NamedTuple):
     unknown: tuple[str, ...] = ()
 
     def origin(self, key: Key) -> str:
-        """Where a value came from: a flag, an environment variable, a line of the file, or `default`."""
+        """Returns where a value came from: a flag, an environment variable, a line of the file, or `default`."""
         return self.origins.get(key, "default")
 
 
@@ -122,7 +122,7 @@ def _put(data: dict[str, Any], origins: dict[Key, str], key: Key, value: Any, or
 
 
 def _format_origin(path: Path, document: Document | None, origins: dict[Key, str]) -> str:
-    """Where a wrong value was written, as the start of its line."""
+    """Formats where a wrong value was written, as the start of its line."""
     origin = origins.get(tuple(map(str, path)))
     if origin is None and document is not None:
         origin = f"{document.source.name}:{document.position(path).line}"

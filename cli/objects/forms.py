@@ -150,7 +150,7 @@ class Refusal(NamedTuple):
 
 
 def list_refusals(obj: Fields, version: str, settings: Settings) -> Iterator[Refusal]:
-    """Why the creation of an object of a version would be refused, by the schema first, then by rules. The object stays as it is."""
+    """Yields why an object of a version would be refused on creation, by the schema first, then by rules. The object stays as it is."""
     write = Admission(str(obj.get("kind")), version, CREATE, copy.deepcopy(obj), user="", settings=settings)
     if errors := (write.decode_metadata() or write.decode()):
         yield from (Refusal(f"{format_path(error.path)}: {error.message}") for error in errors)

@@ -19,7 +19,7 @@ class NewText(NamedTuple):
 
 
 class ObjectOrigins:
-    """Where the values of changed objects come from, in one piece of text: each object by its document and its place in lists."""
+    """The origins of the values of changed objects, in one piece of text: each object by its document and its place in lists."""
 
     def __init__(self) -> None:
         self._origins: dict[tuple[int, Path], Origin] = {}

@@ -1,4 +1,4 @@
-"""What a project file may say: one table, from which its schema is made and by which it is judged."""
+"""The keys of a project file: one table, from which its schema is made and by which it is judged."""
 
 from typing import Final, NamedTuple
 

@@ -97,7 +97,7 @@ class _Trees:
         return TextNode(data, Form.ALIAS, start, match.end(), local=False, stands_for=target)
 
     def _properties(self, start: int, end: int) -> tuple[int, bool]:
-        """Where the value itself begins behind its anchor and tag, and whether it has an anchor."""
+        """Finds where the value itself begins behind its anchor and tag, and whether it has an anchor."""
         anchored = False
         while not self._json and start < end and (match := _PROPERTY.match(self._text, start)):
             anchored = anchored or match[0].startswith("&")

@@ -360,7 +360,7 @@ class BlockWriter:
         return column + (self._style.dash if isinstance(value, list) else self._style.step)
 
     def _column_like(self, key: str | None, source: TextEntry, node: TextNode, column: int, value: Any) -> int:
-        """Where a block below an entry begins: as far to the right as it was, where it was the same kind of block."""
+        """Chooses where a block below an entry begins: as far to the right as it was, where it was the same kind of block."""
         was = node.column - source.column
         alike = node is source.node and (source.key is None) is (key is None) and isinstance(value, dict) is isinstance(node.data, dict)
         if alike and node.form is Form.BLOCK and (was > 0 or (key is not None and isinstance(value, list))):

@@ -84,7 +84,7 @@ def find_line_start(text: str, offset: int) -> int:
 
 
 def find_line_end(text: str, offset: int) -> int:
-    """Where the line of an offset ends, before the line feed."""
+    """Finds the end of the line of an offset, before the line feed."""
     end = text.find("\n", offset)
     return end if end >= 0 else len(text)
 

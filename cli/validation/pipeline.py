@@ -1,4 +1,4 @@
-"""What `check` reports of one object, stage by stage; the stages themselves are admission/pipeline.py's."""
+"""Findings of `check` about one object, stage by stage; the stages themselves are admission/pipeline.py's."""
 
 from __future__ import annotations
 
@@ -355,7 +355,7 @@ class _Run:
                 self.findings.add_policy(finding)
 
     def _pods_of_roles(self) -> list[Finding]:
-        """What an API server would refuse of pods of roles; the schema has found all else that the webhook finds in their templates."""
+        """Finds what an API server would refuse of pods of roles; the schema finds all else that the webhook finds in their templates."""
         return [finding for finding in self._judge_open_parts() if finding.rule.name == "pod-refused"]
 
     def _judge_open_parts(self) -> list[Finding]:

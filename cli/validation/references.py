@@ -1,4 +1,4 @@
-"""Where graphs and components name checkpoints."""
+"""The places where graphs and components name checkpoints."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -63,7 +63,7 @@ def _below(lines: list[str], number: int, known: dict[int, int]) -> int:
 
 
 def _start(line: str, taken: list[tuple[int, int]]) -> int:
-    """Where the comment of a line begins, -1 where it has none; `taken` are the columns that belong to texts, from left to right."""
+    """Finds where a line's comment begins, -1 where it has none; `taken` are the columns that belong to texts, from left to right."""
     at = line.find("#")
     for low, high in taken:
         if 0 <= at < low:

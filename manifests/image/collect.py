@@ -97,7 +97,7 @@ def _file(source: Path, target: Path) -> Path:
 
 
 def _linked(link: Path) -> Path:
-    """Where a link leads, one step."""
+    """Follows a link, one step."""
     return Path(os.path.normpath(link.parent / link.readlink()))
 
 

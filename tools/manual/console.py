@@ -63,7 +63,7 @@ class Terminal:
         file.write_text(text, "utf-8")
 
     def run(self, line: str) -> str:
-        """What a line prints, on either stream. Raises: TerminalError for the folder's name, and for a bug."""
+        """Runs a line and returns its output, of either stream. Raises: TerminalError for the folder's name, and for a bug."""
         if line == "echo $?":
             return f"{self.code}\n"
         words = shlex.split(line)

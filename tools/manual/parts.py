@@ -93,7 +93,7 @@ def _sections(parser: Parser) -> Iterator[tuple[str, list[argparse.Action]]]:
 
 
 def usage(name: str) -> str:
-    """What a command is for, and how it is called, in a line as wide on every machine."""
+    """Writes what a command is for, and how it is called, in a line as wide on every machine."""
     parser = parser_of(name)
     formatter = argparse.HelpFormatter(prog=parser.prog, width=MAX_HELP_COLUMNS)
     formatter.add_usage(parser.usage, parser._actions, parser._mutually_exclusive_groups, prefix="")  # noqa: SLF001 - as above
@@ -236,7 +236,7 @@ def _added(kind: str, old: Nodes, new: Nodes) -> Iterator[Row]:
 
 
 def _value(node: Node) -> str:
-    """What a field holds, with the members of an object."""
+    """Describes the values that a field holds, with the members of an object."""
     members = ", ".join(f"`{name}` ({_value(member)})" for name, member in node.get("properties", {}).items())
     facets = ", ".join(_facet(key, node[key]) for key in sorted(_facets(node), key=lambda key: (key != "type", key)))
     return f"{facets}: {members}" if members else facets
@@ -266,7 +266,7 @@ def _changed(kind: str, old: Nodes, new: Nodes) -> Iterator[Row]:
 
 
 def _demands(node: Node) -> list[str]:
-    """What a field is held to, each as a text."""
+    """Lists the demands on a field, each as a text."""
     messages = [str(rule.get("message") or f"`{rule['rule']}`").replace("|", "\\|") for rule in node.get(_RULES, ())]
     return [_facet(key, value) for key, value in _facets(node).items()] + messages
 

@@ -123,7 +123,7 @@ def format_span(rule: Rule) -> str:
 
 
 def format_level(rule: Rule) -> str:
-    """What the index calls a rule: its level, or a default."""
+    """Returns the index's word for a rule: its level, or a default."""
     return "default" if rule.is_default else rule.level.value
 
 

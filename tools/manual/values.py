@@ -56,7 +56,7 @@ def _written(value: yaml.Node) -> str:
 
 
 def _comment(lines: list[str], index: int) -> str:
-    """What a comment behind a key says, or the lines above it."""
+    """Reads the comment behind a key, or the lines above it."""
     _, mark, behind = lines[index].partition("  #")
     if mark:
         return _cell(behind)

@@ -71,7 +71,7 @@ def export(target: Path, commit: str = "HEAD") -> None:
 
 
 def git(*words: str) -> bytes:
-    """What a Git command in this repository writes. Raises: ReleaseError."""
+    """Runs a Git command in this repository and returns its output. Raises: ReleaseError."""
     try:
         done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, check=False, timeout=_TIMEOUT_SECONDS)  # noqa: S603, S607
     except (OSError, subprocess.TimeoutExpired) as error:

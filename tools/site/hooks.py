@@ -1,4 +1,4 @@
-"""What mkdocs calls while it builds (its own interpreter has none of this project): smaller pages, and nothing that no page uses."""
+"""Hooks of a mkdocs build (its own interpreter has none of this project): smaller pages, and nothing that no page uses."""
 
 import re
 from pathlib import Path

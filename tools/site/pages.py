@@ -42,7 +42,7 @@ def format_index() -> str:
 
 
 def _facets(rule: Rule) -> dict[str, list[str]]:
-    """What a rule is filtered by, each with its values."""
+    """Lists the facets that a rule is filtered by, each with its values."""
     kinds = [kind.partition("/") for kind in rule.where]
     return {
         "kind": [kind for kind, _, _ in kinds] or [_NONE],
@@ -256,7 +256,7 @@ def list_messages() -> dict[str, list[str]]:
 
 
 def make_answers() -> dict[str, Any]:
-    """What the search answers pasted and typed texts from: messages of rules, of the Go operator and of the API server, and flags."""
+    """Gathers what the search answers texts from, pasted or typed: messages of rules, the Go operator and the API server, and flags."""
     return {
         "rules": list_messages(),
         "operator": [
@@ -292,7 +292,7 @@ def list_flags() -> dict[str, list[str]]:
 
 
 def _messages(rule: str) -> Iterator[str]:
-    """What a rule says, for people who search for a message; values are left out."""
+    """Yields the messages of a rule, for people who search for a message; values are left out."""
     texts = list_messages().get(rule)
     if texts:
         yield "## Messages"

@@ -67,13 +67,13 @@ class Feed:
         self._pending: dict[int, asyncio.Future[bool | None]] = {}
 
     def reasons(self) -> list[str]:
-        """Why the server had better wait; nothing once facts are there, or when they are long in coming."""
+        """Lists why the server had better wait; nothing once facts are there, or when they are long in coming."""
         waiting = self._facts is None and self._clock() - self._began < FIRST_SECONDS
         reasons = ["the facts of the cluster are not known yet"] if waiting else []
         return [*reasons, self._refused] if self._refused else reasons
 
     def gauges(self) -> dict[str, float]:
-        """How old the facts are, by name."""
+        """Returns the current measurements, by name: the age of the facts among them."""
         now = self._clock()
         gauges = {f"{name}_stale_seconds": self._age(name, now) for name in SOURCES}
         names = self._facts.excludedNamespaces if self._facts is not None else ()
@@ -86,7 +86,7 @@ class Feed:
         return self._earlier + self._traffic
 
     def degraded(self) -> list[str]:
-        """What may be out of date, for people; the last known facts are used meanwhile."""
+        """Lists what may be out of date, for people; the last known facts are used meanwhile."""
         now = self._clock()
         ages = {text: self._age(name, now) for name, text in SOURCES.items()}
         return [f"{text}: {age:.0f}" for text, age in ages.items() if age > STALE_SECONDS]

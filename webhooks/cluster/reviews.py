@@ -57,7 +57,7 @@ class AccessReviewer:
         task.add_done_callback(self._tasks.discard)
 
     async def answer(self, question: dict[str, Any]) -> None:
-        """The same, at its end."""
+        """Asks about a question's token, and reports the answer in the form that `take` documents."""
         self._report({"access": {"id": question["id"], "allowed": await self.ask(question["token"])}})
 
     async def ask(self, token: str) -> bool | None:

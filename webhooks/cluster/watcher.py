@@ -148,7 +148,7 @@ class SecretWatch:
         return {key: str(data.get(key) or "") for key in (TLS_CERTIFICATE, TLS_KEY, TLS_AUTHORITY)} if secret is not None else None
 
     def _why(self) -> str:
-        """Why there is no pair, or why it may be an old one."""
+        """Explains why there is no pair, or why it may be an old one."""
         if self._secret.state is WatchState.SYNCED:
             there = self._pair() is not None
             return "" if there else f"there is no Secret {self._names['secret']} in namespace {self._names['namespace']}"

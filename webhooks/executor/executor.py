@@ -78,7 +78,7 @@ class Executor:
             lane.leave(client, outcome.seconds if outcome is not None else self._limits.request_cpu)
 
     async def _perform(self, order: Order, body: Spool, out: Spool, settings: Settings) -> JobResult | None:
-        """What came of it; nothing when its process was ended."""
+        """Performs an order and returns what came of it; None when its process was ended."""
         reading, writing = os.pipe()
         try:
             forker.order(self._channel, order, (body.descriptor, out.descriptor, self._written(settings), writing))

@@ -124,7 +124,7 @@ def _replace_values(source: Source, edits: dict[int, list[FieldEdit]], wanted: l
 
 
 def _meaningful_fields(data: Any) -> Any:
-    """What an API server looks at: anchors are often gathered below a field of no meaning."""
+    """Selects the fields that an API server looks at: anchors are often gathered below a field of no meaning."""
     return {name: value for name, value in data.items() if name in _FIELDS} if isinstance(data, dict) else data
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class CheckInputs(NamedTuple):
-    """What to check (files as they are to be shown, texts that are no files, or why one can't be read), and what belongs to it."""
+    """The inputs to check (files as they are to be shown, texts that are no files, or why one can't be read), and what belongs to them."""
 
     files: list[str | Source | InputError]
     old: StoredObjects | None  # the stored objects of updates
@@ -47,7 +47,7 @@ class CheckInputs(NamedTuple):
 
     @property
     def default_validation(self) -> str:
-        """What becomes of unknown fields: kubectl refuses them in files; what a cluster holds was accepted."""
+        """The default treatment of unknown fields: kubectl refuses them in files; what a cluster holds was accepted."""
         return STRICT if self.snapshot is None or self.old is not None else WARN
 
 

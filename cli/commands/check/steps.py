@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class CheckPlan(NamedTuple):
-    """What a run does: its options with the project file's values, its inputs, and by what they are judged."""
+    """The plan of a run: its options with the project file's values, its inputs, and by what they are judged."""
 
     options: Options
     reports: tuple[ReportRequest, ...]

@@ -1,4 +1,4 @@
-"""What a change of versions by hand forgets: what stays in the cluster, and fields that are written as the other version has them.
+"""Oversights in a change of versions by hand: what stays in the cluster, and fields that are written as the other version has them.
 
 On an apply, an API server removes what the manager said before, by the fields of the version in which he said it. It can't remove what the
 new version has no field for, one entry of a list that v1alpha1 merges as a whole, and one of two fields that v1beta1 has as one.
@@ -82,7 +82,7 @@ def _by_default(obj: Fields, path: Path) -> bool:
 
 
 def _components(obj: Fields) -> dict[str, tuple[Path, Fields]]:
-    """Where the components of a graph are, by name, and what each says; for a component the spec."""
+    """Finds the components of a graph: by name, the path and the content of each; for a component the spec."""
     spec = obj.get("spec") or {}
     components: dict[str, tuple[Path, Fields]] = {} if obj["kind"] == "DynamoGraphDeployment" else {"": (("spec",), spec)}
     components |= {name: (("spec", "services", Key(name)), service or {}) for name, service in (spec.get("services") or {}).items()}

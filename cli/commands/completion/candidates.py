@@ -85,7 +85,7 @@ def describe(action: Action) -> str:
 
 
 def _values(command: str, action: Action, value: str) -> tuple[str, Iterable[str], bool]:
-    """What of a value is there already, what may follow, and whether a file may."""
+    """Returns what of a value is there already, what may follow, and whether a file may."""
     if action.nargs == 0:
         return "", (), False
     if action.choices is not None:

@@ -1,4 +1,4 @@
-"""Where the fields of a converted object were in the object that it was made of, and which of those it carries in an annotation instead."""
+"""Origins of a converted object's fields in the object that it was made of, and which of those it carries in an annotation instead."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -93,7 +93,7 @@ def _is_mark(value: Any) -> bool:
 
 
 def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
-    """Where the values lie, in order; elements of lists count as part of the list."""
+    """Yields the paths of the values, in order, each with its value; elements of lists count as part of the list."""
     left = [(value, path)]
     while left:
         here, where = left.pop()

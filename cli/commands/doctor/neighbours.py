@@ -1,4 +1,4 @@
-"""What an upgrade of the operator meets beside it: versions of other controllers, and pods that wait at scheduling gates."""
+"""Neighbours of the operator that an upgrade meets: versions of other controllers, and pods that wait at scheduling gates."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
@@ -53,7 +53,7 @@ def compare_versions(deployments: Iterable[Node], lines: list[Line]) -> Iterator
 
 
 def _recognise(image: str) -> tuple[str, str] | None:
-    """Whose image it is, and of which version; None for another's."""
+    """Recognises the controller that an image is of, and its version; None for another's."""
     path, _, tag = image.partition("@")[0].rpartition(":")
     name = next((_IMAGES[step] for step in path.split("/") if step in _IMAGES), None)
     return (name, tag.removeprefix("v")) if name is not None and tag else None

@@ -29,7 +29,7 @@ def name_policy(about: Installation) -> str:
 
 
 class ClusterView(NamedTuple):
-    """What an installation is, read once. What isn't there is None, and so is what may not be read, which `forbidden` holds."""
+    """The state of an installation, read once. What isn't there is None, and so is what may not be read, which `forbidden` holds."""
 
     about: Installation
     now: datetime  # by the API server's clock

@@ -104,7 +104,7 @@ def _is_held(lease: Node, now: datetime) -> bool:
 
 
 async def _holder(cluster: Cluster, view: ClusterView, lease: Node, deployments: list[Node], named: set[str]) -> list[DoctorFinding]:
-    """Whose Lease it is; silent where the Deployment has a finding of its own, or one of both has claimed its namespace."""
+    """Finds out who holds the Lease; silent where the Deployment has a finding of its own, or one of both has claimed its namespace."""
     identity, what = str(lease["spec"]["holderIdentity"]), f"Lease {format_name(lease)}"
     if lease["metadata"].get("namespace") in view.claims or _has_claimed(view):
         return []

@@ -23,7 +23,7 @@ PORT: Final = 443  # of the Service, as all configuration objects name it
 
 
 def add_connection_flags(repair: str, kubeconfig: str, context: str) -> str:
-    """The same command for the cluster that was looked at: with the flags that `doctor` was given."""
+    """Adds the flags that `doctor` was given to a command, so that it is for the cluster that was looked at."""
 
     def add_flags(match: re.Match[str]) -> str:
         given = (("--kubeconfig", kubeconfig), ("--kube-context" if match[2] == "helm" else "--context", context))

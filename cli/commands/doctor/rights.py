@@ -111,7 +111,7 @@ async def _is_allowed(cluster: Cluster, namespace: str, account: str, right: Per
 
 
 def _missing(about: Installation, parts: InstalledObjects, key: Key, account: str, missing: list[Permission]) -> Iterator[DoctorFinding]:
-    """Why rights are missing: no binding, a binding of something else, no role, or a role without the rules."""
+    """Yields why rights are missing: no binding, a binding of something else, no role, or a role without the rules."""
     what, binding = f"{key[0]} {key[2]}", parts.live.get(key)
     may = f"ServiceAccount {account} must be allowed to {', '.join(map(str, missing[:_MAX_NAMED_RIGHTS]))}"
     may += f" and {count_of(len(missing) - _MAX_NAMED_RIGHTS, 'more right')}" if len(missing) > _MAX_NAMED_RIGHTS else ""

@@ -102,7 +102,7 @@ def _deployment(parts: InstalledObjects, running: NamespaceState, key: Key, part
 
 
 def _reasons(parts: InstalledObjects, running: NamespaceState, key: Key, live: Node) -> Iterator[tuple[str, str]]:
-    """Why pods of a Deployment don't run, each with the repair."""
+    """Yields the reasons why pods of a Deployment don't run, each with the repair."""
     conditions = (live.get("status") or {}).get("conditions") or ()
     refused = [str(each.get("message")) for each in conditions if each.get("type") == "ReplicaFailure" and each.get("status") == "True"]
     if not refused and not running.of(live):

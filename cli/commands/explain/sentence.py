@@ -63,7 +63,7 @@ def _score(rule: Rule, path: str, text: str) -> tuple[int, int]:
 
 
 class RuleTexts(NamedTuple):
-    """What a rule says."""
+    """The texts of a rule."""
 
     pieces: frozenset[str]  # the constant texts of its sentences
     words: frozenset[str]  # in its texts, names of fields among them

@@ -42,7 +42,7 @@ _EMPTY: Final = re.compile(r"(?>\s+|#.*|---)*+\w*+\s*+")  # comments, and an unf
 
 
 class CheckContext(NamedTuple):
-    """How texts are judged: by the settings of the moment, and by one choice of rules; and the revision of Git that restarts count from."""
+    """The context in which texts are judged: settings of the moment, one choice of rules, the Git revision that restarts count from."""
 
     settings: Callable[[], ValidationSettings]
     selection: RuleSelection
@@ -109,7 +109,7 @@ def describe_at(name: str, text: str, context: CheckContext, line: int, column: 
 
 
 def list_completions(name: str, text: str, context: CheckContext, line: int, column: int) -> list[Completion]:
-    """What can be written where the cursor is: fields, values of the field before it, names in expressions, or objects in an empty text."""
+    """Lists what can be written at the cursor: fields, values of the field before it, names in expressions, or objects in an empty text."""
     if len(text) < MAX_EMPTY_CHARACTERS and _EMPTY.fullmatch(text):
         return [Completion(kind, "", "", "Snippet", skeleton) for kind, skeleton in SKELETONS.items()]
     lines = Source(name, text).lines

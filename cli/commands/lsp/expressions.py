@@ -57,7 +57,7 @@ class _Expression(NamedTuple):
 
 
 def list_words(source: Source, line: int, column: int, release: Line, minor: int) -> list[ExpressionSymbol] | None:
-    """What can be written at a place, by the schemas of an operator release, for a minor one of Kubernetes; None outside of expressions."""
+    """Lists what can be written at a place, by the schemas of an operator release, for a Kubernetes minor; None outside of expressions."""
     expression = _find(source, line, column)
     if expression is None:
         return None
@@ -70,7 +70,7 @@ def list_words(source: Source, line: int, column: int, release: Line, minor: int
 
 
 def describe_word(source: Source, line: int, column: int, release: Line) -> str:
-    """What the word at a place means, as Markdown; empty outside of expressions, and for what has no name."""
+    """Describes the word at a place, as Markdown; empty outside of expressions, and for what has no name."""
     expression = _find(source, line, column)
     if expression is None:
         return ""

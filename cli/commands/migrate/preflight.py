@@ -98,7 +98,7 @@ def _predict(kind_report: KindReport, context: MigrationContext) -> None:
 
 
 def find_obstacles(definition: Definition, context: MigrationContext, line: Line) -> Iterator[str]:
-    """Why nothing may be written by a definition."""
+    """Yields the reasons why nothing may be written by a definition."""
     options, kind = context.options, BY_NAME[definition.kind]
     # to be read, a version needn't be served
     there = {*definition.served, *(set(definition.versions) - {options.to} if options.verify else ())}
@@ -152,7 +152,7 @@ async def _rights(context: MigrationContext, definition: Definition) -> AsyncIte
 
 
 async def _converts(context: MigrationContext, outage: Outage, definition: Definition) -> str:
-    """Why the API server doesn't convert, by dry runs of empty writes to each version, which convert both ways.
+    """Finds out why the API server doesn't convert, by dry runs of empty writes to each version, which convert both ways.
 
     A user who only looks may have no right to do that, and is not stopped.
     """

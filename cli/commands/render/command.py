@@ -85,7 +85,7 @@ def run(options: Options) -> int:
 
 
 def _make_request(options: Options) -> RenderRequest:
-    """How all objects are rendered; reports assumptions about the cluster. Raises: UsageError for facts or a configuration."""
+    """Decides how all objects are rendered; reports assumptions about the cluster. Raises: UsageError for facts or a configuration."""
     known = read_project_facts(options.facts, options.project)
     operator, assumed = choose_operator(known, options.config, lenient=options.lenient_config)
     if assumed and not options.quiet:

@@ -103,7 +103,7 @@ async def wait_for_webhooks(cluster: Cluster, url: str, other: str) -> None:
 
 
 async def _find_uncalled_webhook(cluster: Cluster) -> str:
-    """Why writes aren't judged yet; empty when they are. Dry runs: nothing is stored."""
+    """Finds out why writes aren't judged yet; empty when they are. Dry runs: nothing is stored."""
     try:
         with contextlib.suppress(InvalidError, ForbiddenError):
             await cluster.create(*_probe("DynamoModel", "v1alpha1", _REFUSED), dry_run=True)

@@ -1,4 +1,4 @@
-"""What the playground's worker calls: runs commands on one text, in this process, and returns what they printed as JSON."""
+"""The engine of the playground's worker: runs commands on one text, in this process, and returns what they printed as JSON."""
 
 import io
 import json
@@ -27,7 +27,7 @@ def describe() -> str:
 
 
 def answer(text: str, view: str, line: str, facts: str) -> str:
-    """What `check` finds in the text, and what the command of a view prints. A text that is no manifest is a message to explain."""
+    """Returns the findings of `check` and what the command of a view prints. A text that is no manifest is a message to explain."""
     settings = ["--no-project", "--line", line]
     known = [word for fact in facts.split() for word in ("--set-fact", fact)]
     match = _VERSION.search(text)

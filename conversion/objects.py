@@ -12,8 +12,8 @@ from .engine import Conversion, convert
 from .envelope import PARTS, REQUEST, from_gamma, is_enveloped, put_envelopes, take_envelopes, to_gamma
 from .kinds import kind_of
 from .lens.protocol import ConversionError, Fields
+from .services import MAX_NAME_CHARACTERS
 
-MAX_NAME_CHARACTERS: Final = 80  # in an error
 _LATER: Final = re.compile(r"v[1-9][0-9]{0,8}(?:(?:alpha|beta)[1-9][0-9]{0,8})?")
 _OF_EVERY_VERSION: Final = frozenset({"apiVersion", "kind", "metadata"})
 _VERSIONS_OF: Final = {name: frozenset(version.name for version in kind.of_line(NEWEST)) for name, kind in BY_NAME.items()}

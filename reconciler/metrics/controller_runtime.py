@@ -20,18 +20,20 @@ TERMINAL: Final = MetricSpec(f"{_RUNTIME}terminal_reconcile_errors", COUNTER, "P
 PANICS: Final = MetricSpec(f"{_RUNTIME}reconcile_panics", COUNTER, "Passes that ended in an internal error", _CONTROLLER)
 TIMES: Final = MetricSpec(f"{_RUNTIME}reconcile_time_seconds", HISTOGRAM, "Time of a pass", _CONTROLLER, BUCKETS)
 ACTIVE: Final = MetricSpec(f"{_RUNTIME}active_workers", GAUGE, "Running passes", _CONTROLLER)
-MOST: Final = MetricSpec(f"{_RUNTIME}max_concurrent_reconciles", GAUGE, "Maximum of running passes, in total", _CONTROLLER)
+MAX_CONCURRENT_PASSES: Final = MetricSpec(f"{_RUNTIME}max_concurrent_reconciles", GAUGE, "Maximum of running passes, in total", _CONTROLLER)
 DEPTH: Final = MetricSpec("workqueue_depth", GAUGE, "Waiting objects", _QUEUE)
 ADDED: Final = MetricSpec("workqueue_adds", COUNTER, "Additions to the queue; waiting objects aren't added again", _QUEUE)
 REPEATED: Final = MetricSpec("workqueue_retries", COUNTER, "Delayed objects, after an error or for another look", _QUEUE)
-WAITED: Final = MetricSpec("workqueue_queue_duration_seconds", HISTOGRAM, "Time that objects waited", _QUEUE, BUCKETS)
-WORKED: Final = MetricSpec("workqueue_work_duration_seconds", HISTOGRAM, "Time of passes", _QUEUE, BUCKETS)
+WAIT_SECONDS: Final = MetricSpec("workqueue_queue_duration_seconds", HISTOGRAM, "Time that objects waited", _QUEUE, BUCKETS)
+WORK_SECONDS: Final = MetricSpec("workqueue_work_duration_seconds", HISTOGRAM, "Time of passes", _QUEUE, BUCKETS)
 UNFINISHED: Final = MetricSpec("workqueue_unfinished_work_seconds", GAUGE, "Seconds of all running passes", _QUEUE)
-LONGEST: Final = MetricSpec("workqueue_longest_running_processor_seconds", GAUGE, "Seconds of the longest running pass", _QUEUE)
+LONGEST_PASS_SECONDS: Final = MetricSpec(
+    "workqueue_longest_running_processor_seconds", GAUGE, "Seconds of the longest running pass", _QUEUE
+)
 DECLARED: Final = (
     *(PASSES, FAILURES, TERMINAL, PANICS, ADDED, REPEATED),
-    *(ACTIVE, MOST, DEPTH, UNFINISHED, LONGEST),
-    *(TIMES, WAITED, WORKED),
+    *(ACTIVE, MAX_CONCURRENT_PASSES, DEPTH, UNFINISHED, LONGEST_PASS_SECONDS),
+    *(TIMES, WAIT_SECONDS, WORK_SECONDS),
 )
 RESULTS: Final = {"requeue": "requeue_after"}  # result of this project -> the framework's, if they differ
 
@@ -107,14 +109,14 @@ def export_queue(queued: Mapping[str, int], turns: QueueStatistics, workers: int
     seconds = {kind: running.get(kind, []) for kind in queued}
     by_kind: tuple[tuple[MetricSpec, Mapping[str, float | list[float]]], ...] = (
         (ACTIVE, {kind: len(each) for kind, each in seconds.items()}),
-        (MOST, dict.fromkeys(queued, workers)),
+        (MAX_CONCURRENT_PASSES, dict.fromkeys(queued, workers)),
         (DEPTH, queued),
         (UNFINISHED, {kind: sum(each) for kind, each in seconds.items()}),
-        (LONGEST, {kind: max(each, default=0.0) for kind, each in seconds.items()}),
+        (LONGEST_PASS_SECONDS, {kind: max(each, default=0.0) for kind, each in seconds.items()}),
         (ADDED, {kind: turns.added[kind] for kind in queued}),
         (REPEATED, {kind: turns.repeated[kind] for kind in queued}),
-        (WAITED, turns.waited),
-        (WORKED, turns.worked),
+        (WAIT_SECONDS, turns.waited),
+        (WORK_SECONDS, turns.worked),
     )
     for declared, values in by_kind:
         yield declared, {(kind.lower(),) * len(declared.labels): value for kind, value in values.items()}

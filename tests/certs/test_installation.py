@@ -33,7 +33,7 @@ def test_old_words_for_certificate_modes_are_mapped(written: str, mode: str) -> 
 def test_names_follow_the_serving_secret_unless_given() -> None:
     found = _installed(Webhook(secret_name="s")).names  # noqa: S106 - the name of an object
     assert (found.serving, found.authority, found.trust, found.lease) == ("s", "s-ca", "s-trust", "s-provisioner")
-    given = _installed(Webhook(), Certificates(ca_secret_name="a", trust_config_map_name="t", lease_name="l")).names  # noqa: S106
+    given = _installed(Webhook(), Certificates(ca_secret_name="a", trust_config_map_name="t", lease_name="l")).names  # noqa: S106 - as above
     assert (given.authority, given.trust, given.lease) == ("a", "t", "l")
 
 

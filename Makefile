@@ -12,7 +12,7 @@ ELSEWHERE := cluster or neighbours or browser or node or nightly
 # Tests start hundreds of processes: where the environment forbids to keep compiled modules, each would compile all of ours
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help serve demo up test unit check cluster neighbours browser node nightly laws hostile site playground compiled build-compiled bench bench-graphs lint types contracts format generate docs stale assets release lock new-rule clean
+.PHONY: help serve demo up test unit check cluster neighbours browser node nightly laws hostile site playground compiled build-compiled bench scale lint types contracts format generate docs stale assets release lock new-rule clean
 
 help: ## what there is to make
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -118,7 +118,7 @@ playground: $(READY) ## the page that runs the commands in the browser, in build
 
 bench: build-compiled ## speed, waiting times and memory of the server as it is shipped beside a bare one, then, interpreted, beside the last release or AGAINST=commit; about five minutes
 	BENCH_TREE=$(abspath build/compiled) $(BIN)/python -m tests.bench --write
-	$(BIN)/python -m tests.bench --against $(AGAINST) --write
+	$(BIN)/python -m tests.bench --against $(AGAINST)
 
 compiled: build-compiled ## the tests of what mypyc compiles, or TESTS, on the compiled modules, in a copy in build/compiled
 	cd build/compiled && $(abspath $(BIN))/python -m pytest $(BESIDE) -m 'not (interpreted or $(ELSEWHERE))' $(or $(TESTS),$(patsubst %,tests/%,admission api cli/explain conversion golden laws policies webhooks))
@@ -128,8 +128,8 @@ build-compiled: $(READY)
 	git -C build/compiled init -q && git -C build/compiled add -A
 	cd build/compiled && DYNAMO_WEBHOOKS_COMPILE=1 $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
 
-bench-graphs: $(READY) ## what a graph costs the reconciler with GRAPHS=1000 at once; GRAPHS="100 1000" shows growth
-	$(BIN)/python -m tests.bench --write --graphs $(or $(GRAPHS),1000)
+scale: $(READY) ## what a graph costs the reconciler with GRAPHS="100 1000" at once, a run for each number, and how that grows
+	$(BIN)/python -m tests.cluster.scale --write $(or $(GRAPHS),100 1000)
 
 lint: $(READY) ## ruff
 	@echo 'ruff: a few seconds'

@@ -1,4 +1,4 @@
-"""Measures our server, compiled if BENCH_TREE is a copy that is, beside a bare one or an earlier one; or the reconciler."""
+"""Measures our server, compiled if BENCH_TREE is a copy that is, beside a bare one or an earlier one."""
 
 import argparse
 import subprocess
@@ -17,18 +17,20 @@ from tests.bench.table import Table
 from tests.bench.waiting import wait
 from tests.webhooks.processes import ROOT
 
-BARE: Final = "Beside a bare server"
+SECTION: Final = "Requests"
 
 
-def measure(table: Table, folder: Path, *, quick: bool) -> None:
+def measure(folder: Path, *, quick: bool) -> Table:
     """Measures everything about a server in turn, and the command that checks files."""
+    table = Table(SECTION)
     with Server(folder) as our, Server(folder, program=("-m", "tests.bench.bare"), where=ROOT) as bare:
-        compare(table, BARE, Pair(our, bare, quick), bare=True)
+        compare(table, Pair(our, bare, quick), bare=True)
         hold(table, our, 2_000 if quick else 100_000)
-        wait(table, BARE, our, bare, 2.0 if quick else 12.0)
+        wait(table, our, bare, 2.0 if quick else 12.0)
     for count, goal in ((150, "0.5 s"), (1_000, "1 s")):
         seconds = min(check(folder, count) for _ in range(3))
-        table.row(BARE, f"check {count:,} files", f"{seconds:.2f} s", goal=goal)
+        table.row(f"check {count:,} files", f"{seconds:.2f} s", goal=goal)
+    return table
 
 
 def hold(table: Table, our: Server, long: int) -> None:
@@ -40,7 +42,7 @@ def hold(table: Table, our: Server, long: int) -> None:
             our.post(request.path, request.body, int(share * long / len(small)))
         seen.append(our.resident())
     what = f"memory after {long // 10:,} requests, and after {long:,}; ratio: of the two"
-    table.row(BARE, what, ", ".join(f"{megabytes:.1f} MB" for megabytes in seen), ratio=seen[1] / seen[0], goal="80 MB, flat")
+    table.row(what, ", ".join(f"{megabytes:.1f} MB" for megabytes in seen), ratio=seen[1] / seen[0], goal="80 MB, flat")
 
 
 def check(folder: Path, count: int) -> float:
@@ -65,21 +67,15 @@ def main() -> str:
     parser.add_argument("--quick", action="store_true", help="short runs: shows that it works")
     parser.add_argument("--against", nargs="?", const="", metavar="COMMIT", help="only beside the last release or figures, or a commit")
     parser.add_argument("--report", action="store_true", help="with --against: tell what costs more without failing")
-    parser.add_argument("--graphs", type=int, nargs="+", metavar="N", help="only what so many graphs cost the reconciler")
-    given = parser.parse_args()
-    table, wrong = Table(), ""
-    if given.against is not None:
-        wrong = against(table, given.against, quick=given.quick)
-    elif given.graphs:
-        from tests.bench.graphs import crowd  # what it imports needs an API server
-
-        crowd(table, given.graphs)
-    else:
-        with tempfile.TemporaryDirectory() as name:
-            measure(table, Path(name), quick=given.quick)
-    if given.write:
-        table.write_section(table.rows[0][0])
-    return "" if given.report else wrong
+    options = parser.parse_args()
+    if options.against is not None:
+        wrong = against(options.against, quick=options.quick)
+        return "" if options.report else wrong
+    with tempfile.TemporaryDirectory() as name:
+        table = measure(Path(name), quick=options.quick)
+    if options.write:
+        table.write()
+    return ""
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ async def answer(request: web.BaseRequest) -> web.Response:
     """Decodes the review and returns an answer with its uid."""
     review = orjson.loads(await request.read())
     response = {"uid": review["request"]["uid"], "allowed": True, "status": {"code": 200}}
-    found = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
-    return web.Response(body=orjson.dumps(found), content_type="application/json")
+    answered = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response}
+    return web.Response(body=orjson.dumps(answered), content_type="application/json")
 
 
 async def serve(folder: str) -> None:

@@ -11,7 +11,6 @@ from tests.bench.server import Server, apart
 from tests.bench.table import Table
 from tests.webhooks.processes import ROOT
 
-RELEASE: Final = "Beside the last release"
 MAX_RATIO: Final = 1.05  # of what a request costs to what it cost
 
 
@@ -32,36 +31,37 @@ class Pair(NamedTuple):
         sides = (ours, (self.other, request.alone, block, 1) if alone else (self.other, *ours[1:]))
         for server, body, times, _ in sides:
             server.post(request.path, body, max(2, times // 4))
-        found = [[server.cost(request.path, body, times) / count * 1e6 for server, body, times, count in sides] for _ in range(rounds)]
-        mine, theirs = zip(*found, strict=True)
-        return statistics.median(one / other for one, other in found), statistics.median(mine), statistics.median(theirs)
+        costs = [[server.cost(request.path, body, times) / count * 1e6 for server, body, times, count in sides] for _ in range(rounds)]
+        mine, theirs = zip(*costs, strict=True)
+        return statistics.median(our / their for our, their in costs), statistics.median(mine), statistics.median(theirs)
 
 
-def compare(table: Table, section: str, pair: Pair, *, bare: bool = False) -> list[str]:
+def compare(table: Table, pair: Pair, *, bare: bool = False) -> list[str]:
     """Adds a row for each request, and returns those that cost too much twice: the lower ratio of two counts."""
     over = []
     with apart(pair.ours, pair.other):
         for request in requests():
             goal = request.goal if bare else MAX_RATIO
-            found = pair.costs(request, alone=bare)
-            if found[0] > goal:
-                found = min(found, pair.costs(request, alone=bare))
-            ratio, mine, theirs = found
+            costs = pair.costs(request, alone=bare)
+            if costs[0] > goal:
+                costs = min(costs, pair.costs(request, alone=bare))
+            ratio, mine, theirs = costs
             if ratio > goal:
                 over.append(request.what)
             what = f"{request.what} ({len(request.body):,} bytes)"
-            table.row(section, what, f"{mine:.0f} us", f"{theirs:.0f} us", ratio, f"{goal:g}")
+            table.row(what, f"{mine:.0f} us", f"{theirs:.0f} us", ratio, f"{goal:g}")
     return over
 
 
-def against(table: Table, commit: str, *, quick: bool) -> str:
+def against(commit: str, *, quick: bool) -> str:
     """Measures beside a commit, by default the last release; returns what costs too much, empty if nothing does."""
     commit = commit or find_last()
+    table = Table(f"Beside {commit}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         earlier = unpack(commit, folder / "earlier")
         with Server(folder) as ours, Server(folder, earlier) as other:
-            over = compare(table, RELEASE, Pair(ours, other, quick))
+            over = compare(table, Pair(ours, other, quick))
     return f"{', '.join(over)}: must cost at most {MAX_RATIO:g} times what {commit} takes; see the rows above" if over else ""
 
 

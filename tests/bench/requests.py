@@ -41,9 +41,9 @@ def requests() -> Iterator[Request]:
         yield Request(f"validate {version}", to_validate, body, body, 1, validate)
         body = creation(_written_in(version, graph(defaulted=False)))
         yield Request(f"mutate {version}", to_mutate, body, body, 1, mutate)
-        one, many = (conversion(count, _in(version, graph()), desired) for count in (1, BULK))
-        yield Request(f"convert {version}", CONVERT.path, one, one, 1, single)
-        yield Request(f"convert {version}, one of {BULK}", CONVERT.path, many, one, BULK, 1.0)
+        single_review, list_review = (conversion(count, _in(version, graph()), desired) for count in (1, BULK))
+        yield Request(f"convert {version}", CONVERT.path, single_review, single_review, 1, single)
+        yield Request(f"convert {version}, one of {BULK}", CONVERT.path, list_review, single_review, BULK, 1.0)
     body = creation(_in("v1beta1", graph()))
     yield Request("validate v1beta1, with kept values", route_path(GRAPH, "v1beta1", Purpose.VALIDATE), body, body, 1, 3.2)
 

@@ -26,12 +26,13 @@ def test_a_section_is_written_and_the_others_and_its_words_stay(monkeypatch: pyt
     monkeypatch.setattr(table, "PAGE", tmp_path / "bench.md")
     table.PAGE.write_text("# Measurements\n\nWords.\n\n## Mine\n\nBy `make`.\n\n## Other\n\n| row |\n")
     for ours in ("1 ms", "2 ms"):
-        found = table.Table()
-        found.row("Mine", "a request", ours, ratio=1.5)
-        found.write_section("Mine")
+        measured = table.Table("Mine", "| what | a | b | ratio | goal |")
+        measured.row("a request", ours, ratio=1.5)
+        measured.write()
     before, mine, after = table.PAGE.read_text().partition("## Mine\n\nBy `make`.\n\nMeasured on ")
     assert (before, bool(mine)) == ("# Measurements\n\nWords.\n\n", True)
-    assert after.endswith(f"{table.HEAD}| a request | 2 ms |  | 1.50 |  |\n\n## Other\n\n| row |\n")
+    head = "| what | a | b | ratio | goal |\n| --- | --- | --- | --- | --- |\n"
+    assert after.endswith(f"interpreted.\n\n{head}| a request | 2 ms |  | 1.50 |  |\n\n## Other\n\n| row |\n")
 
 
 def test_a_request_is_too_dear_if_it_is_twice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,7 +40,7 @@ def test_a_request_is_too_dear_if_it_is_twice(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(compare, "apart", lambda *_: nullcontext())
     monkeypatch.setattr(compare.Pair, "costs", lambda _, request, alone: (next(ratios.get(request.what, iter((1.0,)))), 1.0, 1.0))
     server: Any = None
-    assert compare.compare(table.Table(), "s", compare.Pair(server, server, True)) == ["validate v1alpha1"]
+    assert compare.compare(table.Table("s"), compare.Pair(server, server, True)) == ["validate v1alpha1"]
 
 
 def test_an_earlier_commit_has_files_of_its_own(tmp_path: Path) -> None:

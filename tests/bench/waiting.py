@@ -51,7 +51,7 @@ def ask(port: int, authority: Path, path: str, body: bytes, seconds: float, conn
     return taken
 
 
-def wait(table: Table, section: str, our: Server, bare: Server, seconds: float) -> None:
+def wait(table: Table, our: Server, bare: Server, seconds: float) -> None:
     """Adds the waiting times of admission at a pace, and the same beside a stream of conversions, which goes to ours or to the other."""
     small, lists = next(requests()), conversion(LISTED, graph(), "v1beta1")
     paced = (small.path, small.body, seconds, CONNECTIONS, RATE)
@@ -65,9 +65,9 @@ def wait(table: Table, section: str, our: Server, bare: Server, seconds: float) 
                 raise RuntimeError("there was hardly a stream")
     ours, theirs, beside_ours, beside_theirs = map(_tell, (quiet, bare_quiet, *beside))
     what = f"wait for validation: {CONNECTIONS} connections, {RATE:g} requests a second"
-    table.row(section, what, ours[0], theirs[0], ours[1] / theirs[1], "p99 5 ms, idle machine")
+    table.row(what, ours[0], theirs[0], ours[1] / theirs[1], "p99 5 ms, idle machine")
     what = f"the same while ours, or the bare server, converts lists of {LISTED}; ratio: of p99 to the row above"
-    table.row(section, what, beside_ours[0], beside_theirs[0], beside_ours[1] / ours[1], "3")
+    table.row(what, beside_ours[0], beside_theirs[0], beside_ours[1] / ours[1], "3")
 
 
 def _tell(times: list[float]) -> tuple[str, float]:

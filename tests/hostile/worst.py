@@ -19,7 +19,6 @@ from dynamo_webhooks.admission.pipeline import Settings
 from dynamo_webhooks.admission.registration import Purpose
 from dynamo_webhooks.conversion.bounds import compress
 from dynamo_webhooks.policies.facts import Facts
-from dynamo_webhooks.webhooks import convert
 from dynamo_webhooks.webhooks.admission import answer
 from dynamo_webhooks.webhooks.limits import Limits, is_light
 from dynamo_webhooks.webhooks.routes import CONVERT, ROUTES, Route, route_path
@@ -298,7 +297,7 @@ def _named(found: Worst) -> str:
 def main() -> None:
     """Prints the worst body of each search; with `--write` the costliest of each size goes into docs/bench.md."""
     logging.disable(logging.CRITICAL)
-    table, form = Table(), "interpreted" if str(convert.__file__).endswith(".py") else "compiled"
+    table = Table(COSTLIEST)
     for light in (False, True):
         for size in SIZES[-1:] if light else SIZES:
             worst: Worst | None = None
@@ -309,13 +308,12 @@ def main() -> None:
                     worst = found
             assert worst is not None
             kib, milliseconds = worst.size / 1024, worst.seconds * 1000
-            section = f"{COSTLIEST}{' in the event loop' * light}, {form}"
             cost = f"{f'{milliseconds:.1f} ms in all, ' * light}{milliseconds / kib:.3f} ms a KiB"
             usual = f"{milliseconds / kib / worst.ratio:.3f} ms a KiB"
-            table.row(section, _named(worst), cost, usual, worst.ratio, "" if light else str(MAX_TIMES[worst.route.purpose]))
+            goal = "" if light else str(MAX_TIMES[worst.route.purpose])
+            table.row(f"{'in the event loop: ' * light}{_named(worst)}", cost, usual, worst.ratio, goal)
     if "--write" in sys.argv:
-        for section in dict.fromkeys(section for section, _ in table.rows):
-            table.write_section(section)
+        table.write()
 
 
 def _share(found: Worst) -> float:

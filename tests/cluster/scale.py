@@ -1,5 +1,9 @@
-"""What a graph costs the reconciler and a real API server, of many that come at once, whose Deployments become ready at once."""
+"""Measures what a graph costs the reconciler and a real API server: graphs come at once, and their Deployments become ready at once.
 
+`python -m tests.cluster.scale 1000 10000` compares one of many with one of few; with `--write` the table goes into docs/bench.md.
+"""
+
+import argparse
 import asyncio
 import os
 import statistics
@@ -40,47 +44,61 @@ REST_SECONDS: Final = 60.0
 ADDRESSES: Final = ("--service-cluster-ip-range=10.0.0.0/16", "--emulated-version=1.32")
 # ten thousand graphs with their history are near etcd's usual 2 GiB, and more in an API server, which would only collect garbage then
 ROOM: Final = {"ETCD_QUOTA_BACKEND_BYTES": str(8 * 2**30), "GOMEMLIMIT": "8GiB"}
-# what is measured of a graph, as it is written, and its goal
-COSTS: Final = (
-    ("CPU until it is ready", "{:.0f} ms", ""),
-    ("calls until it is ready", "{:.1f}", "24"),
-    ("memory at rest", "{:.0f} kB", "90 kB"),
-    ("time from an edit until its Deployment is written", "{:.0f} ms", ""),
-    ("CPU of an edit until it is ready again", "{:.0f} ms", ""),
-    ("CPU of a minute at rest", "{:.2f} ms", ""),
-    ("CPU of one list of all graphs", "{:.2f} ms", ""),
-    ("time from a restart until the Deployment of an edit is written", "{:.1f} ms", ""),
-    ("CPU from a restart until the Deployment of an edit is written", "{:.1f} ms", ""),
-    ("CPU of the passes after it, which find it and its components unchanged", "{:.1f} ms", ""),
+COSTS: Final = (  # of a graph, as they are written
+    ("CPU until it is ready", "{:.0f} ms"),
+    ("calls until it is ready", "{:.1f}"),
+    ("memory at rest", "{:.0f} kB"),
+    ("time from an edit until its Deployment is written", "{:.0f} ms"),
+    ("CPU of an edit until it is ready again", "{:.0f} ms"),
+    ("CPU of a minute at rest", "{:.2f} ms"),
+    ("CPU of one list of all graphs", "{:.2f} ms"),
+    ("time from a restart until the Deployment of an edit is written", "{:.1f} ms"),
+    ("CPU from a restart until the Deployment of an edit is written", "{:.1f} ms"),
+    ("CPU of the passes after it, which find it and its components unchanged", "{:.1f} ms"),
 )
 MAX_GROWTH: Final = 1.3  # of each, for one of many beside one of few
 
 
 class Costs(NamedTuple):
-    """What was measured once, of which each row tells the share of one graph or edit."""
+    """What was measured once, for all graphs or edits together."""
 
     ours: float
     beside: float = 0.0  # of the API server
     shares: int = 1
 
+    @property
+    def share(self) -> float:
+        """What one graph or edit cost."""
+        return self.ours / self.shares
 
-def crowd(table: Table, numbers: list[int]) -> None:
-    """Adds what a graph costs among each number of them, on an API server of its own, and the ratio to the first number."""
+    def show(self, form: str) -> str:
+        """The share as the page has it, with that of the API server."""
+        return form.format(self.share) + (f" ({form.format(self.beside / self.shares)})" if self.beside else "")
+
+
+def main() -> None:
+    """Measures one graph among each number of them, on an API server of its own."""
+    parser = argparse.ArgumentParser(prog="python -m tests.cluster.scale")
+    parser.add_argument("numbers", type=int, nargs="+", metavar="N", help="graphs at once; the last is compared with the first")
+    parser.add_argument("--write", action="store_true", help="write docs/bench.md")
+    options = parser.parse_args()
     os.environ.update(ROOM)
-    first: list[float] = []
-    for number in numbers:
-        with (
-            tempfile.TemporaryDirectory() as name,
-            Planes(build(), Path(name)) as planes,
-            installed(planes, Path(name), flags=ADDRESSES) as site,
-        ):
-            found = asyncio.run(_measure(site, number))
-        values = [each.ours / each.shares for each in found]
-        for (what, form, goal), value, few, each in zip(COSTS, values, first or values, found, strict=True):
-            beside = form.format(each.beside / each.shares) if each.beside else ""
-            ratio, aim = (value / few, f"ratio {MAX_GROWTH:g}") if first else (0.0, goal)
-            table.row(SECTION, f"one of {number:,} graphs: {what}", form.format(value), beside, ratio, aim)
-        first = first or values
+    measured = [_measure_apart(number) for number in options.numbers]
+    first, last = (f"one of {options.numbers[place]:,}" for place in (0, -1))
+    table = Table(SECTION, f"| what | {first} | {last} | ratio | goal |")
+    for (what, form), few, many in zip(COSTS, measured[0], measured[-1], strict=True):
+        table.row(what, few.show(form), many.show(form), many.share / few.share, f"{MAX_GROWTH:g}")
+    if options.write:
+        table.write()
+
+
+def _measure_apart(number: int) -> list[Costs]:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        Planes(build(), Path(name)) as planes,
+        installed(planes, Path(name), flags=ADDRESSES) as site,
+    ):
+        return asyncio.run(_measure(site, number))
 
 
 async def _measure(site: Reconciled, number: int) -> list[Costs]:
@@ -90,12 +108,12 @@ async def _measure(site: Reconciled, number: int) -> list[Costs]:
     site.reconcile(metrics_listen=f"127.0.0.1:{port}")
     spaces = [site.plane.namespace() for _ in range((FIRST + number) // IN_NAMESPACE + 1)]
 
-    def tell(metric: str) -> float:
+    def read(metric: str) -> float:
         families = text_string_to_metric_families(fetched(f"127.0.0.1:{port}", "/metrics")[1])
         return sum(each.value for family in families for each in family.samples if each.name == metric)
 
     def used() -> tuple[float, float]:
-        return tell("rest_client_requests_total"), footprint(site.processes[-1].pid) / 1e3
+        return read("rest_client_requests_total"), footprint(site.processes[-1].pid) / 1e3
 
     async def cost(step: Awaitable[None], shares: int) -> Costs:
         pids = site.processes[-1].pid, site.plane.server.pid
@@ -104,26 +122,26 @@ async def _measure(site: Reconciled, number: int) -> list[Costs]:
         ours, beside = (1e3 * (spent(pid) - least) for pid, least in zip(pids, before, strict=True))
         return Costs(ours, beside, shares)
 
-    async def edit(one: int) -> None:
+    async def edit(number: int) -> None:
         while not written.empty():
             written.get_nowait()
         step: Node = {"op": "replace", "path": "/spec/components/0/podTemplate/spec/containers/0/image", "value": f"img:{time.monotonic()}"}
-        await client.json_patch(GRAPHS, f"g{one}", [step], spaces[one // IN_NAMESPACE])
+        await client.json_patch(GRAPHS, f"g{number}", [step], spaces[number // IN_NAMESPACE])
 
-    async def follow(one: int) -> None:
+    async def follow(number: int) -> None:
         began = time.monotonic()
-        while await written.get() != f"g{one}-frontend":
+        while await written.get() != f"g{number}-frontend":
             pass
         waited.append(1e3 * (time.monotonic() - began))
 
     async def edit_some() -> None:
-        for one in range(EDITS):
-            await edit(one)
-            await follow(one)
+        for graph_number in range(EDITS):
+            await edit(graph_number)
+            await follow(graph_number)
         await asyncio.sleep(SETTLE_SECONDS)
 
     async def pass_over_all() -> None:
-        await asyncio.to_thread(wait_until, lambda: not tell("dynamo_webhooks_reconciler_queue_depth"), "an empty queue", *site.processes)
+        await asyncio.to_thread(wait_until, lambda: not read("dynamo_webhooks_reconciler_queue_depth"), "an empty queue", *site.processes)
 
     waited: list[float] = []
     client = await connect("crowd", str(site.plane.kubeconfig))
@@ -131,19 +149,19 @@ async def _measure(site: Reconciled, number: int) -> list[Costs]:
         await _make(client, range(FIRST), spaces, ready)
         await asyncio.sleep(SETTLE_SECONDS)
         before = used()
-        found = [await cost(_make(client, range(FIRST, FIRST + number), spaces, ready), number)]
+        costs = [await cost(_make(client, range(FIRST, FIRST + number), spaces, ready), number)]
         await asyncio.sleep(SETTLE_SECONDS)
-        found += [Costs(most - least, shares=number) for least, most in zip(before, used(), strict=True)]
+        costs += [Costs(most - least, shares=number) for least, most in zip(before, used(), strict=True)]
         edited = await cost(edit_some(), EDITS)
-        found += [Costs(statistics.median(waited)), edited, await cost(asyncio.sleep(REST_SECONDS), number)]
-        found.append(await _list(client, site.plane.server.pid, number))
+        costs += [Costs(statistics.median(waited)), edited, await cost(asyncio.sleep(REST_SECONDS), number)]
+        costs.append(await _list(client, site.plane.server.pid, number))
         site.processes.pop().stop()
         await edit(0)
         site.reconcile(metrics_listen=f"127.0.0.1:{port}")
         restarted = await cost(follow(0), number)
-        found += [Costs(waited[-1], shares=number), restarted, await cost(pass_over_all(), number)]
+        costs += [Costs(waited[-1], shares=number), restarted, await cost(pass_over_all(), number)]
     await client.close()
-    return found
+    return costs
 
 
 async def _list(client: Client, server: int, number: int) -> Costs:
@@ -216,3 +234,7 @@ def _numbered(number: int) -> Node:
     made = stored(graph(component("Frontend", "frontend", main, replicas=1), *workers, name=f"g{number}"))
     del made["metadata"]["namespace"]
     return made
+
+
+if __name__ == "__main__":
+    main()

@@ -31,9 +31,9 @@ def _facts(line: Line) -> Facts:
 
 
 def _found(obj: dict[str, Any], kind: str, version: str, line: Line) -> list[Finding]:
-    found = judge(Review(f"{kind}/{version}", CREATE, obj, facts=_facts(line)))
+    findings = judge(Review(f"{kind}/{version}", CREATE, obj, facts=_facts(line)))
     # an API server holds fields to the schema of their version before it asks; annotations are held to it here
-    return [finding for finding in found if ".v1alpha1." not in finding.rule.module and finding.rule is not KEPT_VALUE]
+    return [finding for finding in findings if ".v1alpha1." not in finding.rule.module and finding.rule is not KEPT_VALUE]
 
 
 def test_a_finding_names_the_same_field_in_both_versions(subtests: pytest.Subtests) -> None:
@@ -45,8 +45,8 @@ def test_a_finding_names_the_same_field_in_both_versions(subtests: pytest.Subtes
                 there = convert(kind_of(kind, line), obj, "v1beta1").object
                 written, converted = (_found(each, kind, version, line) for each, version in ((obj, "v1alpha1"), (there, "v1beta1")))
                 back = Translation(kind_of(kind, line), there, "v1alpha1", obj)
-                assert sorted((one.rule.name, format_path(one.path)) for one in written) == sorted(
-                    (one.rule.name, format_path(back.translate(one.path).path)) for one in converted
+                assert sorted((finding.rule.name, format_path(finding.path)) for finding in written) == sorted(
+                    (finding.rule.name, format_path(back.translate(finding.path).path)) for finding in converted
                 ), number
                 seen += len(written)
             assert seen > OF_A_LINE // 20
@@ -65,8 +65,8 @@ def test_a_patch_of_copied_fields_has_the_effect_of_converting_the_object(line: 
         with monkeypatch.context() as whole:
             whole.setattr(VersionView, "_translate_edits", lambda *_: None)
             general = done.patch()
-        one, two = (convert(kind_of(GRAPH, line), jsonpatch.apply_patch(obj, each), "v1beta1").object for each in (copied, general))
-        assert (one.get("spec"), one.get("status")) == (two.get("spec"), two.get("status")), number
+        first, second = (convert(kind_of(GRAPH, line), jsonpatch.apply_patch(obj, each), "v1beta1").object for each in (copied, general))
+        assert (first.get("spec"), first.get("status")) == (second.get("spec"), second.get("status")), number
         assert len(copied) <= len(general) + 1, number
         changed += bool(copied)
     assert changed > OF_A_LINE // 2
@@ -77,17 +77,17 @@ def test_as_many_findings_are_named_for_their_author_as_are_shown() -> None:
     obj = {"metadata": {"name": "g"}, "spec": {"services": {name: {"replicas": -1} for name in "abc"}}}
     review = Review(f"{GRAPH}/v1alpha1", CREATE, obj, facts=_facts(Line.V1_2))
     for named, read in ((0, 3), (1, 2), (3, 0), (None, 0)):
-        found = sorted(str(one.path[1]) for one in judge(review, max_named=named) if one.rule.name == "replicas-non-negative")
-        assert found == ["components"] * read + ["services"] * (3 - read)
+        roots = sorted(str(finding.path[1]) for finding in judge(review, max_named=named) if finding.rule.name == "replicas-non-negative")
+        assert roots == ["components"] * read + ["services"] * (3 - read)
 
 
 def test_kinds_are_read_in_the_version_of_their_rules() -> None:
     """Or an object would be converted twice; the rules about what v1alpha1 alone can say read what was written there."""
     for line in Line:
-        found = {
+        pairs = {
             (Purpose.MUTATE if rule.is_default else Purpose.VALIDATE, name)
             for rule in list_rules(line)
             for name in rule.kinds
             if ".v1alpha1." not in rule.module
         }
-        assert found == {(purpose, f"{kind}/{find_rule_version(kind, purpose)}") for kind, purpose in WEBHOOKS}
+        assert pairs == {(purpose, f"{kind}/{find_rule_version(kind, purpose)}") for kind, purpose in WEBHOOKS}

@@ -47,24 +47,24 @@ def _graph(kept: dict[str, Any] | str, *names: str, **metadata: Any) -> dict[str
 
 def _judged(obj: dict[str, Any], old: dict[str, Any] | None = None) -> list[Finding]:
     version = obj["apiVersion"].partition("/")[2]
-    found = judge(Review(f"{obj['kind']}/{version}", UPDATE if old else CREATE, obj, old, facts=FACTS))
-    return [one for one in found if one.level in REFUSING]
+    findings = judge(Review(f"{obj['kind']}/{version}", UPDATE if old else CREATE, obj, old, facts=FACTS))
+    return [finding for finding in findings if finding.level in REFUSING]
 
 
-def _codes(found: list[Finding]) -> set[str]:
-    return {one.rule.code for one in found}
+def _codes(findings: list[Finding]) -> set[str]:
+    return {finding.rule.code for finding in findings}
 
 
 def test_a_value_that_only_the_other_version_has_is_judged_by_its_rules_at_the_annotation() -> None:
-    found = _judged(_graph({"services": {"front": {"ingress": {**INGRESS, "host": "https://bank.example.com"}}}}))
-    assert [(one.rule.code, format_path(one.path)) for one in found] == [("DYN207", PLACE)]
-    assert found[0].text.startswith("spec.services[front].ingress.host of v1alpha1 must be a host name")
+    findings = _judged(_graph({"services": {"front": {"ingress": {**INGRESS, "host": "https://bank.example.com"}}}}))
+    assert [(finding.rule.code, format_path(finding.path)) for finding in findings] == [("DYN207", PLACE)]
+    assert findings[0].text.startswith("spec.services[front].ingress.host of v1alpha1 must be a host name")
 
 
 def test_so_is_a_claim_by_rules_and_by_the_schema() -> None:
-    found = _judged(_graph({"pvcs": [{"name": "data", "create": True}]}))
-    assert _codes(found) == {"DYN122", "DYN123", "DYN124", KEPT_VALUE.code}
-    assert {format_path(one.path) for one in found} == {PLACE}
+    findings = _judged(_graph({"pvcs": [{"name": "data", "create": True}]}))
+    assert _codes(findings) == {"DYN122", "DYN123", "DYN124", KEPT_VALUE.code}
+    assert {format_path(finding.path) for finding in findings} == {PLACE}
 
 
 def test_a_value_of_v1beta1_in_an_object_of_v1alpha1_is_held_to_its_schema() -> None:
@@ -72,8 +72,8 @@ def test_a_value_of_v1beta1_in_an_object_of_v1alpha1_is_held_to_its_schema() -> 
     obj["spec"] = {
         "services": {"front": {"componentType": "frontend", "extraPodSpec": {"nodeSelector": {"a": "b"}}, "volumeMounts": [CACHE]}}
     }
-    found = [one for one in _judged(obj) if one.rule is KEPT_VALUE]
-    assert [(format_path(one.path), one.text) for one in found] == [
+    findings = [finding for finding in _judged(obj) if finding.rule is KEPT_VALUE]
+    assert [(format_path(finding.path), finding.text) for finding in findings] == [
         (PLACE, "spec.components[0].podTemplate.spec.containers of v1beta1: Required value")
     ]
 
@@ -88,19 +88,19 @@ def test_an_update_is_not_refused_for_what_it_did_not_touch() -> None:
     assert _judged(changed, stored) == []
     # another wrong host, and a component that the annotation had waited for
     assert _codes(_judged(_graph({"services": {"front": {"ingress": {**INGRESS, "host": "Other One"}}}}), stored)) == {"DYN207"}
-    found = _judged(_graph(kept, "front", "later"), stored)
-    assert [one.text.partition(" of ")[0] for one in found if one.rule.code == "DYN207"] == ["spec.services[later].ingress.host"]
+    errors = _judged(_graph(kept, "front", "later"), stored)
+    assert [error.text.partition(" of ")[0] for error in errors if error.rule.code == "DYN207"] == ["spec.services[later].ingress.host"]
 
 
 def test_many_faults_and_nulls_hide_none_and_are_not_all_looked_for() -> None:
     claims = [{"name": f"c{index}", "create": True} for index in range(60)]  # each without what a new claim needs
     review = Review(f"{GRAPH}/v1beta1", CREATE, _graph({"pvcs": claims}), None, facts=FACTS)
-    found = [one for one in judge_kept_values(review, 20) if one.rule is KEPT_VALUE]
-    assert len(found) == 20
-    assert {format_path(one.path) for one in found} == {PLACE}
+    findings = [finding for finding in judge_kept_values(review, 20) if finding.rule is KEPT_VALUE]
+    assert len(findings) == 20
+    assert {format_path(finding.path) for finding in findings} == {PLACE}
     nulls = [{"name": "c", "create": False, "size": None, "storageClass": None} for _ in range(60)]
     review = Review(f"{GRAPH}/v1beta1", CREATE, _graph({"pvcs": [*nulls, claims[0]]}), None, facts=FACTS)
-    assert {one.text.partition(" of ")[0] for one in judge_kept_values(review, 20) if one.rule is KEPT_VALUE} == {"spec.pvcs[60]"}
+    assert {error.text.partition(" of ")[0] for error in judge_kept_values(review, 20) if error.rule is KEPT_VALUE} == {"spec.pvcs[60]"}
 
 
 def test_the_reconciler_judges_it_too() -> None:
@@ -138,12 +138,12 @@ def test_what_conversion_wrote_itself_is_judged_as_its_author_was(name: str, lin
     for number in range(OBJECTS // 2):
         obj = make_object(Dice(SEED, "kept", name, line, first, number), name, first, line=line)
         own = evaluate(Review(f"{name}/{first}", CREATE, obj, facts=facts)) if first == "v1alpha1" else []
-        wanted = {(one.rule.code, format_path(one.path)) for one in own if one.level in REFUSING}
-        found = judge_kept_values(Review(f"{name}/{other}", CREATE, convert(kind_of(name, line), obj, other).object, facts=facts))
-        told = {(one.rule.code, one.text.partition(f" of {first}")[0]) for one in found if one.rule is not KEPT_VALUE}
+        wanted = {(finding.rule.code, format_path(finding.path)) for finding in own if finding.level in REFUSING}
+        findings = judge_kept_values(Review(f"{name}/{other}", CREATE, convert(kind_of(name, line), obj, other).object, facts=facts))
+        pairs = {(finding.rule.code, finding.text.partition(f" of {first}")[0]) for finding in findings if finding.rule is not KEPT_VALUE}
         # mounts without a directory and repeated entries are live in both versions, and refused by the schema of v1beta1
-        assert {each for each in wanted if each[0] not in ("DYN203", "DYN260")} <= told <= wanted, number
-        if KEPT_VALUE in {one.rule for one in found}:
+        assert {each for each in wanted if each[0] not in ("DYN203", "DYN260")} <= pairs <= wanted, number
+        if KEPT_VALUE in {finding.rule for finding in findings}:
             assert validate(obj, load_schema(name, first, line)), number
-        seen += len(found)
+        seen += len(findings)
     assert seen or name != GRAPH

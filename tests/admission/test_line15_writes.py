@@ -66,7 +66,7 @@ def _refusals(obj: dict[str, Any], old: dict[str, Any] | None = None, user: str 
 
 def test_a_creation_is_answered_as_by_line_1_5() -> None:
     assert [
-        (probe["name"], found) for probe in PROBES["create"] if (found := _refusals(_object(probe, before=False))) != probe.get("rules", [])
+        (probe["name"], rules) for probe in PROBES["create"] if (rules := _refusals(_object(probe, before=False))) != probe.get("rules", [])
     ] == []
 
 

@@ -41,7 +41,7 @@ def _object(kind: str, version: str, pod: dict[str, Any]) -> dict[str, Any]:
 
 def _judge(kind: str, version: str, obj: dict[str, Any], old: dict[str, Any] | None = None, line: Line = Line.V1_6) -> dict[str, str]:
     review = Review(f"{kind}/{version}", UPDATE if old else CREATE, obj, old, facts=Facts(operatorLine=line))
-    return {format_path(one.path).partition("podTemplate.spec.")[2]: one.rule.name for one in judge_open_parts(review, 100)}
+    return {format_path(finding.path).partition("podTemplate.spec.")[2]: finding.rule.name for finding in judge_open_parts(review, 100)}
 
 
 @pytest.mark.parametrize("version", [ALPHA, BETA])
@@ -51,9 +51,9 @@ def test_what_an_api_server_refuses_of_a_pod_is_refused_of_a_roles_too(version: 
     pod = {
         "containers": [{**main, "resources": limits}, {"name": "side", "image": "a", "volumeMounts": [{"name": "x", "mountPath": "/x"}]}]
     }
-    found = {"containers[0].readinessProbe", "containers[0].resources.requests[nvidia.com/gpu]", "containers[1].volumeMounts[0].name"}
+    paths = {"containers[0].readinessProbe", "containers[0].resources.requests[nvidia.com/gpu]", "containers[1].volumeMounts[0].name"}
     obj = _object("DynamoGraphDeployment", version, pod)
-    assert _judge("DynamoGraphDeployment", version, obj) == dict.fromkeys(found, "pod-refused")
+    assert _judge("DynamoGraphDeployment", version, obj) == dict.fromkeys(paths, "pod-refused")
     assert _judge("DynamoGraphDeployment", version, obj, deepcopy(obj)) == {}
 
 
@@ -83,6 +83,6 @@ def test_offline_checks_find_the_same() -> None:
     write = sent(_object("DynamoGraphDeployment", BETA, WRONG), facts=Facts(operatorLine=Line.V1_6))
     dropped = {format_path(path): "unknown-field" for path in write.shape().pruned}
     refused = {format_path(error.path): "schema-mismatch" for error in write.conform() if error.path}
-    found = {path.partition("podTemplate.spec.")[2]: name for path, name in (dropped | refused).items()}
-    assert found == FOUND
+    by_path = {path.partition("podTemplate.spec.")[2]: name for path, name in (dropped | refused).items()}
+    assert by_path == FOUND
     assert judge_open_parts(write.review(), 100)[0].rule.name == "schema-mismatch", "unknown fields are gone"

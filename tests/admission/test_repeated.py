@@ -23,9 +23,9 @@ from tests.laws.strategies import make_object
 
 def _refused(obj: dict[str, Any], line: Line) -> set[str]:
     facts = Facts(operatorLine=line, grove=False, inferencePool=False, dra=False, lws=False, clusterTopologies={}, checkpoint=False)
-    found = judge(Review(f"{obj['kind']}/v1alpha1", CREATE, obj, facts=facts))
+    findings = judge(Review(f"{obj['kind']}/v1alpha1", CREATE, obj, facts=facts))
     # mounts without a directory repeat the empty one, and have a rule of their own
-    return {one.rule.name for one in found} & {"repeated-entry", "volume-mount-point-required"}
+    return {finding.rule.name for finding in findings} & {"repeated-entry", "volume-mount-point-required"}
 
 
 def _lists(value: Any) -> Iterator[list[Any]]:
@@ -51,7 +51,7 @@ def test_every_repetition_that_v1beta1_refuses_is_refused_in_v1alpha1(name: str,
         obj = make_object(dice, name, "v1alpha1", line=line)
         for listed in list(_lists(obj.get("spec"))):
             listed.append(copy.deepcopy(listed[dice(len(listed))]))
-            if not any(one.path[:1] == ("spec",) for one in validate(obj, load_schema(name, "v1alpha1", line))):  # else refused by that
+            if not any(error.path[:1] == ("spec",) for error in validate(obj, load_schema(name, "v1alpha1", line))):  # else refused by that
                 repeated = _repeats(convert_for_reading(kind_of(name, line), obj, "v1beta1"), line)
                 assert not repeated or _refused(obj, line), (number, repeated)
                 seen += bool(repeated)
@@ -72,7 +72,7 @@ def test_every_repetition_that_v1beta1_refuses_is_refused_in_v1alpha1(name: str,
 )
 def test_the_second_entry_is_named(service: dict[str, Any], path: str) -> None:
     obj = {"kind": "DynamoGraphDeployment", "metadata": {"name": "g"}, "spec": {"services": {"w": {"componentType": "worker", **service}}}}
-    found = [
-        one for one in judge(Review("DynamoGraphDeployment/v1alpha1", CREATE, obj, facts=Facts())) if one.rule.name == "repeated-entry"
+    findings = [
+        hit for hit in judge(Review("DynamoGraphDeployment/v1alpha1", CREATE, obj, facts=Facts())) if hit.rule.name == "repeated-entry"
     ]
-    assert [format_path(one.path) for one in found] == ([f"spec.services[w].{path}"] if path else [])
+    assert [format_path(finding.path) for finding in findings] == ([f"spec.services[w].{path}"] if path else [])

@@ -53,8 +53,8 @@ def test_a_line_answers_as_it_should(subtests: pytest.Subtests) -> None:
     for example in EXAMPLES:
         for line, wanted in example.answers.items():
             with subtests.test(f"{example.number} on {line}" + " (a guess)" * (example.number in GUESSED)):
-                found = answer(example, line)
-                assert bool(found) == bool(wanted) if line == "1.2" else found == wanted, found
+                reported = answer(example, line)
+                assert bool(reported) == bool(wanted) if line == "1.2" else reported == wanted, reported
 
 
 def test_operator_1_7_answers_as_1_6_but_for_sidecars_on_several_nodes_or_with_more() -> None:
@@ -69,16 +69,16 @@ def test_a_graph_that_is_being_deleted_gets_no_provider_that_there_is_none_of() 
     for provider, wanted in (("lws", ["workload-provider-enum"]), ("grove", [])):
         new = {**old, "metadata": {**ending, "annotations": {WORKLOAD_PROVIDER: provider}}}
         facts = facts_from({**FACTS, "operatorVersion": "1.6.0", "operatorPrincipal": ""})
-        found = sent(new, {**old, "metadata": ending}, facts=facts).judge()
-        assert [finding.rule.name for finding in found] == wanted
+        findings = sent(new, {**old, "metadata": ending}, facts=facts).judge()
+        assert [finding.rule.name for finding in findings] == wanted
 
 
 def _stored(number: str, line: str) -> dict[str, Any]:
     """The first component of a new graph of an example, as a line stores it."""
     [row] = [example for example in EXAMPLES if example.number == number]
     spec: dict[str, Any] = defaulted(row.obj, facts=facts_from({**FACTS, "operatorVersion": f"{line}.0"})).object["spec"]
-    found: dict[str, Any] = spec["components"][0] if "components" in spec else spec
-    return found
+    component: dict[str, Any] = spec["components"][0] if "components" in spec else spec
+    return component
 
 
 @pytest.mark.parametrize(

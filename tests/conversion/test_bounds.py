@@ -163,9 +163,9 @@ NAMED = {"name": "main"}
 
 
 def _weighed(obj: Object, version: str) -> Weight | None:
-    found = weigh(KINDS[GRAPH], obj, version)
-    assert found is None or lookup(obj, found.path) is not MISSING
-    return found
+    weight = weigh(KINDS[GRAPH], obj, version)
+    assert weight is None or lookup(obj, weight.path) is not MISSING
+    return weight
 
 
 def _weighty(spec: dict[str, Any], **annotations: str) -> Object:
@@ -196,10 +196,10 @@ def test_what_is_in_no_danger_is_not_mentioned(obj: Object) -> None:
 
 
 def test_what_comes_near_is_said_with_field_size_and_version() -> None:
-    found = _weighed(_weighty(_left(WARNING_BYTES)), LEFT)
-    assert found is not None
-    assert (format_path(found.path), found.refused) == ("spec.services[w].annotations[note]", False)
-    assert found.text == "takes 129 of 256 KiB of annotations in v1beta1; more is refused"
+    weight = _weighed(_weighty(_left(WARNING_BYTES)), LEFT)
+    assert weight is not None
+    assert (format_path(weight.path), weight.refused) == ("spec.services[w].annotations[note]", False)
+    assert weight.text == "takes 129 of 256 KiB of annotations in v1beta1; more is refused"
 
 
 def test_what_does_not_fit_is_shown_in_part_and_only_then() -> None:
@@ -207,9 +207,9 @@ def test_what_does_not_fit_is_shown_in_part_and_only_then() -> None:
     shown = 0
     for length in range(MAX_ANNOTATION_BYTES - 12_000, MAX_ANNOTATION_BYTES + 4_000, 500):
         graph = _weighty(_left(length))
-        found, labels = _weighed(graph, LEFT), away(graph)["metadata"].get("labels", {})
-        assert found is not None
-        assert found.text.startswith("must be smaller") is found.refused is (TOO_LONG in labels) is (found.bytes > MAX_ANNOTATION_BYTES)
+        weight, labels = _weighed(graph, LEFT), away(graph)["metadata"].get("labels", {})
+        assert weight is not None
+        assert weight.text.startswith("must be smaller") is weight.refused is (TOO_LONG in labels) is (weight.bytes > MAX_ANNOTATION_BYTES)
         shown += TOO_LONG not in labels
     assert 0 < shown < 32
 
@@ -223,36 +223,36 @@ def test_an_update_of_what_is_too_long_already_is_forgiven() -> None:
         (_weighty({}), False),
         (None, False),
     ):
-        found = weigh(kind, long, LEFT, old)
-        assert found is not None
-        assert (found.forgiven, found.refused) == (forgiven, not forgiven)
+        weight = weigh(kind, long, LEFT, old)
+        assert weight is not None
+        assert (weight.forgiven, weight.refused) == (forgiven, not forgiven)
         share = "259 of 256 KiB of annotations"
-        assert found.text == f"must be smaller: {f'{share} in v1beta1; read-only there' if forgiven else f'in v1beta1 it needs {share}'}"
+        assert weight.text == f"must be smaller: {f'{share} in v1beta1; read-only there' if forgiven else f'in v1beta1 it needs {share}'}"
     owned = {**long, "metadata": {**long["metadata"], "ownerReferences": [None, {"kind": GRAPH, "name": "g"}]}}
-    found = weigh(kind, owned, LEFT)
-    assert found is not None
-    assert found.forgiven
+    weight = weigh(kind, owned, LEFT)
+    assert weight is not None
+    assert weight.forgiven
     beta = made(GRAPH, RIGHT, {"components": [{"name": "z", "podTemplate": _template(300_000)}]})
-    found = weigh(kind, beta, RIGHT, beta)
-    assert found is not None
-    assert found.refused
+    weight = weigh(kind, beta, RIGHT, beta)
+    assert weight is not None
+    assert weight.refused
 
 
 def test_a_write_in_the_version_that_is_not_stored_is_refused_by_the_api_server() -> None:
     graph = made(GRAPH, RIGHT, {"components": [{"name": "y"}, {"name": "z", "podTemplate": _template(300_000)}]})
-    found = _weighed(graph, RIGHT)
-    assert found is not None
-    assert found.refused
-    assert annotation_size(away(graph)["metadata"]["annotations"]) == found.bytes > MAX_ANNOTATION_BYTES
-    assert format_path(found.path) == "spec.components[1].podTemplate.metadata.finalizers[0]"
-    assert found.text == f"must be smaller: in v1alpha1 it needs {-(-found.bytes // 1024)} of 256 KiB of annotations"
+    weight = _weighed(graph, RIGHT)
+    assert weight is not None
+    assert weight.refused
+    assert annotation_size(away(graph)["metadata"]["annotations"]) == weight.bytes > MAX_ANNOTATION_BYTES
+    assert format_path(weight.path) == "spec.components[1].podTemplate.metadata.finalizers[0]"
+    assert weight.text == f"must be smaller: in v1alpha1 it needs {-(-weight.bytes // 1024)} of 256 KiB of annotations"
 
 
 def test_the_same_near_the_bound_is_stored() -> None:
-    found = _weighed(made(GRAPH, RIGHT, {"components": [{"name": "z", "podTemplate": _template(200_000)}]}), RIGHT)
-    assert found is not None
-    assert not found.refused
-    assert found.text == "takes 196 of 256 KiB of annotations in v1alpha1; more is refused"
+    weight = _weighed(made(GRAPH, RIGHT, {"components": [{"name": "z", "podTemplate": _template(200_000)}]}), RIGHT)
+    assert weight is not None
+    assert not weight.refused
+    assert weight.text == "takes 196 of 256 KiB of annotations in v1alpha1; more is refused"
 
 
 LONG_TEXT = noise(180_000)
@@ -268,12 +268,12 @@ SPREAD: dict[str, tuple[str, Any]] = {
 def test_the_field_is_the_smallest_that_holds_half(subtests: pytest.Subtests) -> None:
     for path, (version, spec) in SPREAD.items():
         with subtests.test(path=path):
-            found = _weighed(made(GRAPH, version, spec), version)
-            assert found is not None
-            assert format_path(found.path) == path
+            weight = _weighed(made(GRAPH, version, spec), version)
+            assert weight is not None
+            assert format_path(weight.path) == path
 
 
 def test_an_annotation_of_the_author_may_weigh_most() -> None:
-    found = _weighed(_weighty({"services": {"w": {"labels": {"a": "b"}}}}, note=noise(MAX_ANNOTATION_BYTES - 60)), LEFT)
-    assert found is not None
-    assert (format_path(found.path), found.bytes > MAX_ANNOTATION_BYTES) == ("metadata.annotations[note]", True)
+    weight = _weighed(_weighty({"services": {"w": {"labels": {"a": "b"}}}}, note=noise(MAX_ANNOTATION_BYTES - 60)), LEFT)
+    assert weight is not None
+    assert (format_path(weight.path), weight.bytes > MAX_ANNOTATION_BYTES) == ("metadata.annotations[note]", True)

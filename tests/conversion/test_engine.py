@@ -76,7 +76,7 @@ def test_objects_that_no_schema_admits_come_home() -> None:
         _left(spec="text"),
         _left(status={"replicas": 1}, extra={"at": "the root"}),
     ]
-    assert [(obj, found) for obj in rows if (found := different(_away(_away(obj)), obj)) != ""] == []
+    assert [(obj, difference) for obj in rows if (difference := different(_away(_away(obj)), obj)) != ""] == []
 
 
 def test_metadata_is_always_there() -> None:

@@ -30,9 +30,9 @@ def request(version: str, spec: Any = ..., status: Any = ..., **metadata: Any) -
 
 def converted(obj: dict[str, Any], version: str) -> Any:
     before = deepcopy(obj)
-    found = convert_object(obj, target(f"nvidia.com/{version}", NEWEST)).object
+    result = convert_object(obj, target(f"nvidia.com/{version}", NEWEST)).object
     assert obj == before
-    return found
+    return result
 
 
 @pytest.mark.parametrize("metadata", [{}, {"uid": "u"}])
@@ -59,7 +59,7 @@ def converted(obj: dict[str, Any], version: str) -> Any:
     ],
 )
 def test_a_request_is_kept_whole_in_the_other_version(source: dict[str, Any], wanted: dict[str, Any], metadata: dict[str, Any]) -> None:
-    source, wanted = ({**one, "metadata": {**one["metadata"], **metadata}} for one in (source, wanted))
+    source, wanted = ({**obj, "metadata": {**obj["metadata"], **metadata}} for obj in (source, wanted))
     version = wanted["apiVersion"].rpartition("/")[2]
     assert converted(source, version) == wanted
 

@@ -43,13 +43,13 @@ def test_a_saturation_detector_always_has_a_staleness_threshold(subtests: pytest
                 graph = made(GRAPH, version, spec)
                 there = away(graph)
                 parts = there["spec"]["components"][0] if version == LEFT else there["spec"]["services"]["w"]
-                found = parts["eppConfig"]["config"]["saturationDetector"]
-                assert found == {**detector, "metricsStalenessThreshold": "0s"}
+                completed = parts["eppConfig"]["config"]["saturationDetector"]
+                assert completed == {**detector, "metricsStalenessThreshold": "0s"}
                 assert away(there) == graph
-                found["metricsStalenessThreshold"] = "2s"
+                completed["metricsStalenessThreshold"] = "2s"
                 home = away(there)["spec"]
                 part = home["services"]["w"] if version == LEFT else home["components"][0]
-                assert part["eppConfig"]["config"]["saturationDetector"] == found
+                assert part["eppConfig"]["config"]["saturationDetector"] == completed
 
 
 def test_a_member_that_no_lens_claims_is_refused() -> None:
@@ -98,7 +98,7 @@ PATHS: list[tuple[Path, Path]] = [
 
 
 def test_paths_go_right() -> None:
-    assert [(format_path(left), found) for left, right in PATHS if (found := GRAPH_KIND.spec.to_right(left, SPEC)) != right] == []
+    assert [(format_path(left), place) for left, right in PATHS if (place := GRAPH_KIND.spec.to_right(left, SPEC)) != right] == []
 
 
 def test_paths_go_left(subtests: pytest.Subtests) -> None:
@@ -115,6 +115,6 @@ def test_a_place_that_is_in_no_list_is_the_lists() -> None:
 
 def test_a_path_by_index_is_one_by_name() -> None:
     converted = away(made(GRAPH, LEFT, SPEC))["spec"]
-    found = GRAPH_KIND.spec.to_left(("components", 0, "podTemplate", "spec", "containers", 1, "image"), converted, SPEC)
-    assert found == (*W, "extraPodSpec", "containers", 0, "image")
+    place = GRAPH_KIND.spec.to_left(("components", 0, "podTemplate", "spec", "containers", 1, "image"), converted, SPEC)
+    assert place == (*W, "extraPodSpec", "containers", 0, "image")
     assert GRAPH_KIND.spec.to_left(("components", 7), converted, SPEC) == ("services",)

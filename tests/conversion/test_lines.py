@@ -72,8 +72,8 @@ def _to_alpha(line: Line, beta: dict[str, Any]) -> Any:
 
 
 def _main(beta: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = beta["spec"]["components"][0]["podTemplate"]["spec"]["containers"][0]
-    return found
+    main: dict[str, Any] = beta["spec"]["components"][0]["podTemplate"]["spec"]["containers"][0]
+    return main
 
 
 def _as_go_wrote(beta: dict[str, Any]) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from tests.conversion.objects import GRAPH, Object, away, made, template
 Fields = dict[str, Any]
 
 
-def main(**said: Any) -> Fields:
-    return {"name": "main", **said}
+def main(**fields: Any) -> Fields:
+    return {"name": "main", **fields}
 
 
 def home_from_go(component: Fields, remembered: Fields) -> Fields:

@@ -57,9 +57,9 @@ def test_usable_text(subtests: pytest.Subtests) -> None:
     ]
     for text, payload in rows:
         with subtests.test(text=text):
-            found, damaged = _spec(text)
+            remainder, damaged = _spec(text)
             assert read_spec(text, KIND.name, "v1alpha1").usable
-            assert (found.spec, found.present, damaged) == (payload, True, {})
+            assert (remainder.spec, remainder.present, damaged) == (payload, True, {})
 
 
 def test_damaged_text(subtests: pytest.Subtests) -> None:
@@ -94,8 +94,8 @@ def test_a_payload_is_read_as_the_version_that_is_built() -> None:
 
 
 def test_the_status_is_bare() -> None:
-    found, damaged = read_remainder(KIND, {STATUS: '{"conditions":null,"podSelector":{"a":"b"}}'}, rightward=False)
-    assert (found.status, found.present, damaged) == ({"conditions": None, "podSelector": {"a": "b"}}, False, {})
+    remainder, damaged = read_remainder(KIND, {STATUS: '{"conditions":null,"podSelector":{"a":"b"}}'}, rightward=False)
+    assert (remainder.status, remainder.present, damaged) == ({"conditions": None, "podSelector": {"a": "b"}}, False, {})
     assert read_remainder(KIND, {STATUS: "{oops"}, rightward=False)[1] == {STATUS: "{oops"}
 
 
@@ -110,8 +110,8 @@ def test_kept_entries_of_another_shape_are_ignored(subtests: pytest.Subtests) ->
     rows: list[Any] = ["x", 3, [1], [[]], [[["a"], 1, 2]], {"a": 1}]
     for kept in rows:
         with subtests.test(str(kept)):
-            found, damaged = _spec(json.dumps({"version": 1, "spec": {"dynamoNamespace": "d"}, "kept": kept}))
-            assert (found.spec, found.differences, damaged) == ({"dynamoNamespace": "d"}, [], {})
+            remainder, damaged = _spec(json.dumps({"version": 1, "spec": {"dynamoNamespace": "d"}, "kept": kept}))
+            assert (remainder.spec, remainder.differences, damaged) == ({"dynamoNamespace": "d"}, [], {})
 
 
 def test_a_mark_says_that_there_is_nothing_to_say() -> None:
@@ -160,9 +160,9 @@ def test_text_is_the_same_with_and_without_the_fast_encoder() -> None:
     words = [sys.executable, "-c", _WITHOUT, ascii(_VALUES)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    found = [encode(value) for value in _VALUES], [same_text(one, other) for one in _VALUES for other in _VALUES]
-    assert ast.literal_eval(done.stdout) == found
-    assert sum(found[1]) == len(_VALUES)
+    answers = [encode(value) for value in _VALUES], [same_text(value, other) for value in _VALUES for other in _VALUES]
+    assert ast.literal_eval(done.stdout) == answers
+    assert sum(answers[1]) == len(_VALUES)
 
 
 ALPHA, BETA = "nvidia.com/v1alpha1", "nvidia.com/v1beta1"
@@ -216,7 +216,7 @@ def test_no_component_gets_the_value_of_one_that_is_gone() -> None:
     edited = copy.deepcopy(former(SAVED[:1], NOW, ["b", "a"]))
     edited["spec"]["services"] = {"b": {}, "z": {}}
     made = convert_object(edited, target(BETA, Line.V1_5)).object["spec"]["components"]
-    assert [(one["name"], one.get("minAvailable")) for one in made] == [("b", None), ("z", None)]
+    assert [(component["name"], component.get("minAvailable")) for component in made] == [("b", None), ("z", None)]
 
 
 def test_a_status_comes_home_too() -> None:

@@ -120,8 +120,8 @@ def test_paths_are_translated_to_the_other_version(subtests: pytest.Subtests) ->
     for version, path, wanted in PATHS:
         with subtests.test(f"{version} {path}"):
             struct = REQUEST.spec if path[0] == "spec" else REQUEST.status
-            found = struct.to_left(path[1:], {}, {}) if version == RIGHT else struct.to_right(path[1:], {})
-            assert (None if found is None else (path[0], *found)) == wanted
+            place = struct.to_left(path[1:], {}, {}) if version == RIGHT else struct.to_right(path[1:], {})
+            assert (None if place is None else (path[0], *place)) == wanted
 
 
 def test_the_field_map_names_every_nested_member() -> None:

@@ -20,8 +20,8 @@ EXAMPLES = load_examples()
 def test_worked_example(subtests: pytest.Subtests) -> None:
     for example in EXAMPLES:
         with subtests.test(example["id"]):
-            found = list(walk(example))
-            assert not found, f"{example['id']} {example['title']}: " + "\n".join(found)
+            differences = list(walk(example))
+            assert not differences, f"{example['id']} {example['title']}: " + "\n".join(differences)
 
 
 def test_what_is_converted_comes_home(subtests: pytest.Subtests) -> None:

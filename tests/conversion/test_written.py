@@ -71,9 +71,9 @@ def test_a_value_of_main_is_found_where_its_author_wrote_it(subtests: pytest.Sub
     judged = convert_for_reading(kind, written, BETA)
     for path, wanted in PLACES:
         with subtests.test(wanted):
-            found = translate_path(kind, path, judged, ALPHA, written)
-            assert format_path(found.path) == f"spec.{wanted}"
-            assert found.exact
+            place = translate_path(kind, path, judged, ALPHA, written)
+            assert format_path(place.path) == f"spec.{wanted}"
+            assert place.exact
 
 
 @pytest.mark.parametrize("line", Line)
@@ -86,11 +86,11 @@ def test_a_value_of_any_container_has_a_place_that_is_there(line: Line) -> None:
         for path in _leaves(judged.get("spec", {}).get("podTemplate", {}).get("spec", {}).get("containers"), M[:-1]):
             if path[5:] == ("name",):
                 continue
-            found = translate_path(kind, path, judged, ALPHA, written).path
-            there = lookup(written, found)
-            assert there is not MISSING, (number, format_path(path), format_path(found))
+            place = translate_path(kind, path, judged, ALPHA, written).path
+            there = lookup(written, place)
+            assert there is not MISSING, (number, format_path(path), format_path(place))
             if "resources" not in path:
-                assert there == lookup(judged, path) or found[-1] == "envFromSecret", (number, format_path(path), format_path(found))
+                assert there == lookup(judged, path) or place[-1] == "envFromSecret", (number, format_path(path), format_path(place))
             seen += 1
     assert seen > OF_A_LINE
 

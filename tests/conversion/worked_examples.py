@@ -46,19 +46,19 @@ def walk(example: Object) -> Iterator[str]:
         if wanted == ERROR:
             yield f"step {number}: no error"
             return
-        yield from (f"step {number}: {found}" for found in _compared(got, wanted, step, before))
+        yield from (f"step {number}: {difference}" for difference in _compared(got, wanted, step, before))
         current = got
 
 
 def _compared(got: Object, wanted: Any, step: Object, before: dict[str, Object]) -> Iterator[str]:
     known = before.get(got["apiVersion"])
     if wanted == INPUT:
-        found = different(got, known)
-        yield from [found] if found else []
+        difference = different(got, known)
+        yield from [difference] if difference else []
         return
     if wanted == EDITED:
-        found = different(live(got), live(known or {}))
-        yield from [found] if found else []
+        difference = different(live(got), live(known or {}))
+        yield from [difference] if difference else []
         return
     theirs = compare()
     yield from theirs.diff(_mute(_meant(said(got)), wanted), _meant(said(wanted)))
@@ -73,7 +73,7 @@ def _compared(got: Object, wanted: Any, step: Object, before: dict[str, Object])
 
 def _meant(value: Object) -> Object:
     """A value without what typed encoders write or leave out at will, its instants in UTC."""
-    text = _LOCAL.sub(lambda found: datetime.fromisoformat(found[0]).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), json.dumps(value))
+    text = _LOCAL.sub(lambda instant: datetime.fromisoformat(instant[0]).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), json.dumps(value))
     meant: Object = compare().normalise(json.loads(text))
     return meant
 

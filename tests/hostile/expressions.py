@@ -109,12 +109,12 @@ def make_data() -> dict[str, Any]:
 
 def shapes() -> list[tuple[str, tuple[Any, ...]]]:
     """Every operator, macro and function with the types of its operands: `{0}` is the first of them."""
-    found: list[tuple[str, tuple[Any, ...]]] = [(shape, (ANY,) * _operands(shape)) for shape in _SHAPES]
-    for name, of_value, one in library():
-        numbered = [f"{{{place}}}" for place in range(len(one.types))]
+    templates: list[tuple[str, tuple[Any, ...]]] = [(shape, (ANY,) * _operands(shape)) for shape in _SHAPES]
+    for name, of_value, overload in library():
+        numbered = [f"{{{place}}}" for place in range(len(overload.types))]
         called = f"{numbered[0]}.{name}({', '.join(numbered[1:])})" if of_value else f"{name}({', '.join(numbered)})"
-        found.append((f"{called} == {{{len(one.types)}}}", (*one.types, ANY)))
-    return found
+        templates.append((f"{called} == {{{len(overload.types)}}}", (*overload.types, ANY)))
+    return templates
 
 
 def _operands(shape: str) -> int:

@@ -20,6 +20,6 @@ def resident(pid: int | str = "self") -> float:
 
 def unbounded() -> Mapping[str, int]:
     """The caches of ours that have no bound, by name, and how much is in each."""
-    found = [obj for obj in gc.get_objects() if isinstance(obj, functools._lru_cache_wrapper)]
-    ours = [cache for cache in found if str(getattr(cache, "__module__", "")).startswith(_OURS)]
+    caches = [obj for obj in gc.get_objects() if isinstance(obj, functools._lru_cache_wrapper)]
+    ours = [cache for cache in caches if str(getattr(cache, "__module__", "")).startswith(_OURS)]
     return {f"{cache.__module__}.{cache.__qualname__}": cache.cache_info().currsize for cache in ours if cache.cache_info().maxsize is None}

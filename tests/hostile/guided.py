@@ -17,7 +17,7 @@ from tests.hostile.targets import Target
 from tests.hostile.values import VALUES
 
 Arc = tuple["CodeType", int, int]
-LONGEST: Final = 6_000  # bytes of an input that is kept
+MAX_INPUT_BYTES: Final = 6_000  # of an input that is kept
 KEEPING: Final = 0.7  # the share of inputs drawn from those kept last
 
 
@@ -69,7 +69,7 @@ def explored(target: Target, random: Random, inputs: int) -> tuple[int, int]:
             body = _changed(random, kept[low + int(random.random() * (len(kept) - low))])
             known = len(traced.seen)
             _tried(target, body)
-            if len(traced.seen) > known and len(body) < LONGEST:
+            if len(traced.seen) > known and len(body) < MAX_INPUT_BYTES:
                 kept.append(body)
     return len(kept), len(traced.seen)
 

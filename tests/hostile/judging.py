@@ -15,38 +15,38 @@ from dynamo_webhooks.webhooks.routes import Route
 from tests.hostile.mutants import Mutant
 from tests.hostile.reviews import UID
 
-SHOWN: Final = 2_000  # bytes of a body that a complaint shows; its seed makes the whole of it again
+MAX_SHOWN_BYTES: Final = 2_000  # of a body that a complaint shows; its seed makes the whole of it again
 # a client's own error, each with a reason that the server means: not JSON or no review, too long
 REFUSED: Final = frozenset({400, 413})
 
 
 def judged(route: Route, mutant: Mutant, settings: Settings) -> str:
     """Answers a body in this process; what is wrong with the answer, or nothing."""
-    found = answer(route, mutant.body, settings)
-    if found.verdict.outcome == "fault":
-        return f"the verdict is a fault: {found.body[-400:]!r}"
-    return complaint(route, mutant, found.status, found.body)
+    reply = answer(route, mutant.body, settings)
+    if reply.verdict.outcome == "fault":
+        return f"the verdict is a fault: {reply.body[-400:]!r}"
+    return complaint(route, mutant, reply.status, reply.body)
 
 
 def complaint(route: Route, mutant: Mutant, status: int, body: bytes) -> str:
     """What is wrong with an answer to a body, or nothing."""
     try:
-        told = load(body)
+        reply = load(body)
     except orjson.JSONDecodeError:
         return f"the answer is no JSON: {body[:200]!r}"
     if status != 200:
         if mutant.whole:
             return f"the review has an envelope, and is answered by HTTP {status}: {body[:200]!r}"
-        right = status in REFUSED and told.get("kind") == "Status" and told.get("code") == status and told.get("message")
+        right = status in REFUSED and reply.get("kind") == "Status" and reply.get("code") == status and reply.get("message")
         return "" if right else f"HTTP {status}: {body[:200]!r}"
-    asked = _request(mutant)
-    uid = UID if mutant.whole else (asked or {}).get("uid") or ""
-    response = told.get("response")
-    if asked is None or type(response) is not dict or response.get("uid") != uid:
+    request = _request(mutant)
+    uid = UID if mutant.whole else (request or {}).get("uid") or ""
+    response = reply.get("response")
+    if request is None or type(response) is not dict or response.get("uid") != uid:
         return f"the response must have the uid {uid!r}: {body[:200]!r}"
     if b"internal error" in body or b"Traceback" in body:
         return f"an internal error: {body[-400:]!r}"
-    return _converted(asked, response) if route.purpose is Purpose.CONVERT else _admitted(route, asked, response)
+    return _converted(request, response) if route.purpose is Purpose.CONVERT else _admitted(route, request, response)
 
 
 def _request(mutant: Mutant) -> dict[str, Any] | None:
@@ -59,16 +59,16 @@ def _request(mutant: Mutant) -> dict[str, Any] | None:
     return request if type(request) is dict else None
 
 
-def _converted(asked: dict[str, Any], response: dict[str, Any]) -> str:
+def _converted(request: dict[str, Any], response: dict[str, Any]) -> str:
     result, objects = response["result"], response["convertedObjects"]
     if result["status"] == "Failure":
         fine = objects == [] and result["code"] in (400, 422) and result["message"]
         return "" if fine else f"a failure must be the client's: {result}"
-    given = asked.get("objects") or []
+    given = request.get("objects") or []
     if result["status"] != "Success" or len(given) != len(objects):
         return f"{len(given)} objects became {len(objects)}: {result}"
     for before, after in zip(given, objects, strict=True):
-        if after.get("kind") != before["kind"] or after.get("apiVersion") != asked["desiredAPIVersion"]:
+        if after.get("kind") != before["kind"] or after.get("apiVersion") != request["desiredAPIVersion"]:
             return f"an object became {after.get('kind')} {after.get('apiVersion')}"
         if _identity(before) != _identity(after):
             return f"the metadata {_identity(before)} became {_identity(after)}"
@@ -78,15 +78,15 @@ def _converted(asked: dict[str, Any], response: dict[str, Any]) -> str:
 def _identity(obj: dict[str, Any]) -> dict[str, Any]:
     """Metadata without annotations, of which conversion keeps its own: what an API server insists on."""
     metadata = obj.get("metadata")
-    found = {name: value for name, value in metadata.items() if name != "annotations"} if type(metadata) is dict else {}
-    labels = found.get("labels")
+    identity = {name: value for name, value in metadata.items() if name != "annotations"} if type(metadata) is dict else {}
+    labels = identity.get("labels")
     if type(labels) is dict and TOO_LONG in labels:  # an object whose remainder doesn't fit says so
         rest = {key: value for key, value in labels.items() if key != TOO_LONG}
-        found = {name: value for name, value in found.items() if name != "labels"} | ({"labels": rest} if rest else {})
-    return found
+        identity = {name: value for name, value in identity.items() if name != "labels"} | ({"labels": rest} if rest else {})
+    return identity
 
 
-def _admitted(route: Route, asked: dict[str, Any], response: dict[str, Any]) -> str:
+def _admitted(route: Route, request: dict[str, Any], response: dict[str, Any]) -> str:
     if response["allowed"] is not True:
         status = response["status"]
         fine = response["allowed"] is False and 400 <= status["code"] < 500 and status["message"] and "patch" not in response
@@ -96,5 +96,5 @@ def _admitted(route: Route, asked: dict[str, Any], response: dict[str, Any]) -> 
     if route.purpose is not Purpose.MUTATE or response.get("patchType") != "JSONPatch":
         return "a patch that nobody may send"
     operations = orjson.loads(base64.b64decode(response["patch"], validate=True))
-    changed = jsonpatch.JsonPatch(operations).apply(asked["object"])
-    return "" if operations and changed != asked["object"] else f"a patch that changes nothing: {operations}"
+    changed = jsonpatch.JsonPatch(operations).apply(request["object"])
+    return "" if operations and changed != request["object"] else f"a patch that changes nothing: {operations}"

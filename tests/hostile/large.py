@@ -29,7 +29,7 @@ def shapes() -> list[tuple[str, bytes]]:
     mounts, small = (_of_each(20, {"volumeMounts": [{}] * count}) for count in (6_000, 450))
     unknown = {f"field{number}": number for number in range(60_000)}
     many = _of_each(20_000, {"replicas": 1, "envs": [{"name": "A", "value": "b"}]})
-    asked = [
+    cases = [
         _review(Purpose.MUTATE, BETA, {"components": components}),
         _review(Purpose.VALIDATE, BETA, {"components": broken}),
         _review(Purpose.VALIDATE, ALPHA, _of_each(4_000, {"replicas": -1})),
@@ -39,4 +39,4 @@ def shapes() -> list[tuple[str, bytes]]:
         conversion([obj(GRAPH, many)], f"{GROUP}/{BETA}"),
     ]
     deep = b'{"request":{"uid":"h","desiredAPIVersion":"nvidia.com/v1beta1","objects":[' + b"{}," * 2_000_000 + b"{}]}}"
-    return [*((one.route.path, orjson.dumps(one.review)) for one in asked), ("/convert", deep)]
+    return [*((case.route.path, orjson.dumps(case.review)) for case in cases), ("/convert", deep)]

@@ -82,18 +82,18 @@ class Surgeon:
         )
         self._rare: tuple[Callable[[Place], None], ...] = (self._huge, self._unsayable, self._unsayable, self._deep, self._double)
 
-    def mutant(self, asked: Asked) -> Mutant:
+    def mutant(self, case: Asked) -> Mutant:
         """One damaged form of a review, which itself stays as it is."""
         self._raw.clear()
         self._doubtful = False
-        tree = orjson.loads(orjson.dumps(asked.review))
+        tree = orjson.loads(orjson.dumps(case.review))
         envelope = self._random.random() < 0.12
         for _ in range(1 + int(self._random.random() ** 2 * 5)):
             if envelope:
                 self._envelope(tree)
             else:
-                self._inside(tree["request"], asked)
-        self._donor = asked.review
+                self._inside(tree["request"], case)
+        self._donor = case.review
         body = self._written(tree)
         if self._random.random() < 0.15:
             return Mutant(damage.damaged(self._random, body), whole=False)
@@ -114,7 +114,7 @@ class Surgeon:
         if place is not None:
             self._one(self._ways)(place)
 
-    def _inside(self, request: Any, asked: Asked) -> None:
+    def _inside(self, request: Any, case: Asked) -> None:
         """Damages an object of the review."""
         objects = request.get("objects")
         if type(objects) is list:
@@ -125,20 +125,20 @@ class Surgeon:
                 request[root.key] = None
         chance = self._random.random()
         if chance < 0.12 and type(root.value) is dict:
-            self._annotate(root.value, asked)
+            self._annotate(root.value, case)
             return
         place = self._place(root.value) or root
         self._one(self._rare if chance > 0.94 else self._ways)(place)
 
     def _place(self, root: Any) -> Place | None:
         """A place below a value, deeper ones as likely as shallow ones; None below what holds nothing."""
-        found: Place | None = None
+        place: Place | None = None
         while type(root) in (dict, list) and root:
-            if found is not None and self._random.random() < 0.18:
+            if place is not None and self._random.random() < 0.18:
                 break
-            found = Place(root, self._one(list(root)) if type(root) is dict else int(self._random.random() * len(root)))
-            root = found.value
-        return found
+            place = Place(root, self._one(list(root)) if type(root) is dict else int(self._random.random() * len(root)))
+            root = place.value
+        return place
 
     def _marker(self, raw: bytes) -> str:
         self._raw.append(raw)
@@ -230,7 +230,7 @@ class Surgeon:
         self._doubtful = self._doubtful or depth > 400
         place.put(self._marker(begin * depth + middle + end * depth))
 
-    def _annotate(self, obj: Any, asked: Asked) -> None:
+    def _annotate(self, obj: Any, case: Asked) -> None:
         """Damages the reserved annotations of an object, or gives it such."""
         metadata = obj.get("metadata")
         if type(metadata) is not dict:
@@ -244,7 +244,7 @@ class Surgeon:
             annotations[key] = self._respoken(annotations[key])
             return
         kind = obj.get("kind")
-        if asked.route.purpose is Purpose.CONVERT and type(kind) is str and kind in SHORT and self._random.random() < 0.7:
+        if case.route.purpose is Purpose.CONVERT and type(kind) is str and kind in SHORT and self._random.random() < 0.7:
             annotations.update(annotations_for(self, kind, str(obj.get("apiVersion")).rpartition("/")[2]))
             return
         annotations[self._one(_RESERVED)] = self._copied(self._one((*DAMAGED, *VALUES)))

@@ -72,21 +72,21 @@ def recorded() -> Iterator[Asked]:
 @cache
 def examples() -> dict[tuple[str, str], list[dict[str, Any]]]:
     """The mistakes of all rules by kind and version, and each in the kind's other version."""
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    objects: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for rule in list_rules():
         for kind in rule.kinds:
             for block in rule.bad:
                 obj = parse(block, kind, rule.name).object
                 name, _, version = kind.partition("/")
-                found.setdefault((name, version), []).append(obj)
+                objects.setdefault((name, version), []).append(obj)
                 if name in KINDS:
                     other = "v1alpha1" if version == "v1beta1" else "v1beta1"
                     there = convert(KINDS[name], obj, other, whole=True).object
-                    found.setdefault((name, other), []).append(there)
-    requests = found[REQUEST, BETA]
-    found[REQUEST, GAMMA] = [{**one, "spec": {BETA: one.get("spec")}} for one in requests] + [*requests]
-    found[REQUEST, BETA] += [{**one, "spec": {GAMMA: one.get("spec")}} for one in requests]
-    return found
+                    objects.setdefault((name, other), []).append(there)
+    requests = objects[REQUEST, BETA]
+    objects[REQUEST, GAMMA] = [{**request, "spec": {BETA: request.get("spec")}} for request in requests] + [*requests]
+    objects[REQUEST, BETA] += [{**request, "spec": {GAMMA: request.get("spec")}} for request in requests]
+    return objects
 
 
 def of_examples() -> Iterator[Asked]:

@@ -43,12 +43,12 @@ class Shape(NamedTuple):
     def cases(self, size: int) -> Iterator[Asked]:
         """The reviews of every route of the kind, in both versions where there are two; one that can't be converted in its own alone."""
         obj, old = self.make(size)
-        found = {self.version: (obj, old)}
+        by_version = {self.version: (obj, old)}
         if len(BY_NAME[self.kind].versions) > 1:
             kind, other = KINDS[self.kind], _other(self.version)
             with contextlib.suppress(ConversionError):
-                found[other] = (convert(kind, obj, other).object, None if old is None else convert(kind, old, other).object)
-        for version, (new, before) in found.items():
+                by_version[other] = (convert(kind, obj, other).object, None if old is None else convert(kind, old, other).object)
+        for version, (new, before) in by_version.items():
             yield from self._reviews(version, new, before)
 
     def _reviews(self, version: str, obj: Fields, old: Fields | None) -> Iterator[Asked]:
@@ -59,16 +59,16 @@ class Shape(NamedTuple):
             yield conversion([obj], f"{GROUP}/{_other(version)}")
 
 
-def body(asked: Asked) -> bytes:
+def body(case: Asked) -> bytes:
     """The text of a review; orjson writes none that is as deep as those it reads."""
-    return json.dumps(asked.review, separators=(",", ":")).encode()
+    return json.dumps(case.review, separators=(",", ":")).encode()
 
 
-def label(asked: Asked) -> str:
+def label(case: Asked) -> str:
     """The route in few words: purpose and version, for a conversion the version that is wanted."""
-    route = asked.route
+    route = case.route
     if route.purpose is Purpose.CONVERT:
-        return f"convert to {asked.review['request']['desiredAPIVersion'].partition('/')[2]}"
+        return f"convert to {case.review['request']['desiredAPIVersion'].partition('/')[2]}"
     return f"{route.purpose.value} {route.version}"
 
 

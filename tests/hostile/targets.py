@@ -30,8 +30,8 @@ class Target(NamedTuple):
 
 
 def _files(folder: str, *modules: str) -> frozenset[str]:
-    found = [Path(dynamo_webhooks.__path__[0], folder, f"{name}.py") for name in modules]
-    return frozenset(str(file) for file in found if file.stat())
+    files = [Path(dynamo_webhooks.__path__[0], folder, f"{name}.py") for name in modules]
+    return frozenset(str(file) for file in files if file.stat())
 
 
 def envelope(body: bytes) -> None:
@@ -88,13 +88,13 @@ def remainder(body: bytes) -> None:
     kind, rightward = KINDS[names[first % len(names)]], bool(first & 64)
     keys = (kind.spec_key, kind.status_key, *((*sorted(kind.legacy.keys), RECORD) if kind.legacy else ()))
     annotations = dict(zip(keys, body[1:].decode(errors="replace").split("\x00"), strict=False))
-    found, damaged = read_remainder(kind, annotations, rightward)
+    remembered, damaged = read_remainder(kind, annotations, rightward)
     assert set(damaged) <= set(annotations)
     assert all(damaged[key] == annotations[key] for key in damaged)
-    written = write(kind, found)
+    written = write(kind, remembered)
     again, worse = read_remainder(kind, written, rightward)
     assert not worse
-    assert _same(again, found), f"{found} became {again}"
+    assert _same(again, remembered), f"{remembered} became {again}"
 
 
 def _same(first: Remainder, second: Remainder) -> bool:
@@ -108,19 +108,19 @@ def yaml(body: bytes) -> None:
     Not a lone text: it is YAML, for kubectl, too, and U+0085 in it ends a line.
     """
     text = body.decode(errors="surrogateescape")
-    found = list(read_text(Source("-", text)))
-    for one in found:
-        if isinstance(one, InputError):
-            assert one.text
-            assert (one.line >= 1) is (one.column >= 1)
+    documents = list(read_text(Source("-", text)))
+    for document in documents:
+        if isinstance(document, InputError):
+            assert document.text
+            assert (document.line >= 1) is (document.column >= 1)
         else:
-            _plain(one)
-    if len(found) == 1 and isinstance(found[0], Document) and isinstance(found[0].data, dict | list):
+            _plain(document)
+    if len(documents) == 1 and isinstance(documents[0], Document) and isinstance(documents[0].data, dict | list):
         try:
-            said = orjson.loads(body)
+            value = orjson.loads(body)
         except orjson.JSONDecodeError:
             return
-        assert _alike(found[0].data, said), f"{found[0].data!r} instead of {said!r}"
+        assert _alike(documents[0].data, value), f"{documents[0].data!r} instead of {value!r}"
 
 
 def _plain(document: Document) -> None:
@@ -146,7 +146,7 @@ def _alike(ours: Any, theirs: Any) -> bool:
     if type(ours) is dict and type(theirs) is dict:
         return ours.keys() == theirs.keys() and all(_alike(ours[key], theirs[key]) for key in ours)
     if type(ours) is list and type(theirs) is list:
-        return len(ours) == len(theirs) and all(_alike(one, other) for one, other in zip(ours, theirs, strict=True))
+        return len(ours) == len(theirs) and all(_alike(item, other) for item, other in zip(ours, theirs, strict=True))
     if float in (type(ours), type(theirs)) and {type(ours), type(theirs)} <= {int, float}:
         return math.isclose(ours, theirs)
     return bool(ours == theirs) and (type(ours) is bool) is (type(theirs) is bool)

@@ -207,13 +207,13 @@ CLUSTER: Final[dict[str, tuple[Any, Callable[[Any], Any]]]] = {
 @pytest.mark.parametrize("name", CLUSTER)
 def test_documents_of_a_cluster_may_have_any_shape(name: str) -> None:
     document, reading = CLUSTER[name]
-    said = []
+    messages = []
     for made in (document, *_variants(document)):
         try:
             reading(made)
         except ApiError as error:
-            said.append(str(error))
-    assert not [each for each in said if "\n" in each]
+            messages.append(str(error))
+    assert not [each for each in messages if "\n" in each]
 
 
 def _configured(path: Path) -> None:
@@ -240,13 +240,13 @@ FILES: Final[dict[str, tuple[Any, Callable[[Path], Any]]]] = {
 @pytest.mark.parametrize("name", FILES)
 def test_files_may_have_any_shape_and_no_error_quotes_a_credential(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     document, reading = FILES[name]
-    path, said = tmp_path / (NAME if name == "project" else "file.yaml"), []
+    path, messages = tmp_path / (NAME if name == "project" else "file.yaml"), []
     for made in (document, *_variants(document)):
         path.write_text(json.dumps(made))
         try:
             reading(path)
         except REFUSALS as error:
-            said.append(str(error))
-    assert said
-    assert SECRET not in "".join([*said, caplog.text])
-    assert name == "configuration" or not [each for each in said if "\n" in each], "a configuration has a line for each thing to change"
+            messages.append(str(error))
+    assert messages
+    assert SECRET not in "".join([*messages, caplog.text])
+    assert name == "configuration" or not [each for each in messages if "\n" in each], "a configuration has a line for each thing to change"

@@ -35,11 +35,11 @@ def _filled(obj: dict[str, Any], kind: str, version: str, value: Any) -> dict[st
 @pytest.mark.parametrize("value", [5, "x", [5], {"x": 5}], ids=str)
 def test_fields_of_other_kinds_may_hold_anything(value: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.ERROR)
-    found: dict[str, str] = {}
+    complaints: dict[str, str] = {}
     for route in ADMITTED:
         for obj in examples()[route.kind, route.version][:: max(1, 20_000 // REVIEWS)]:
-            asked = admission(route, _filled(obj, route.kind, route.version, value))
-            if wrong := judged(route, Mutant(orjson.dumps(asked.review), whole=True), Settings(Facts(operatorLine=Line.V1_2))):
-                found.setdefault(f"{route.path}: {wrong[:60]}", f"{wrong}\n{obj}")
-    assert not found, "\n".join(list(found.values())[:5])
+            case = admission(route, _filled(obj, route.kind, route.version, value))
+            if wrong := judged(route, Mutant(orjson.dumps(case.review), whole=True), Settings(Facts(operatorLine=Line.V1_2))):
+                complaints.setdefault(f"{route.path}: {wrong[:60]}", f"{wrong}\n{obj}")
+    assert not complaints, "\n".join(list(complaints.values())[:5])
     assert not caplog.records

@@ -25,7 +25,7 @@ from tests.hostile.shapes import LINE_1_5, Shape, body, everything, label
 from tests.laws.conftest import share
 from tests.webhooks.test_admission import SETTINGS
 
-MOST: Final = 2.2  # calls for twice the size
+MAX_CALLS_RATIO: Final = 2.2  # for twice the size
 ANSWERED: Final = 400_000  # bytes of an answer to an admission review: a hundred causes, each with its sentence and its field
 CONVERTED: Final = 12  # times the bytes of a conversion review, of its answer: each null of a list may be remembered with its path
 HELD: Final = 150  # times the bytes of a review, of memory while it is answered: `{}` is three of them, and a dictionary
@@ -44,59 +44,59 @@ def test_twice_the_size_takes_twice_the_calls(kind: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(losses, "LIGHT_BYTES", 0)
     monkeypatch.setattr(weight, "LIGHT_BYTES", 0)
     monkeypatch.setattr(weight, "WARNING_BYTES", 0)
-    wrong = [found for shape in everything() if shape.kind == kind for found in _growing(shape, SETTINGS)]
+    wrong = [fault for shape in everything() if shape.kind == kind for fault in _growing(shape, SETTINGS)]
     assert not wrong, "\n".join(wrong)
 
 
 def test_what_line_1_5_looks_at_takes_twice_the_calls_too() -> None:
     settings = SETTINGS._replace(facts=SETTINGS.facts._replace(operatorVersion="1.5.0", checkpoint=True))
-    wrong = [found for shape in LINE_1_5 for found in _growing(shape, settings)]
+    wrong = [fault for shape in LINE_1_5 for fault in _growing(shape, settings)]
     assert not wrong, "\n".join(wrong)
 
 
 def test_answers_are_right_and_bounded() -> None:
     wrong: list[str] = []
     for shape in share(everything(), 4):
-        for asked in shape.cases(2 * shape.size if shape.deep else 4 * shape.size):
-            text = body(asked)
-            wrong += _misanswered(shape, asked, text, answer(asked.route, text, SETTINGS))
+        for case in shape.cases(2 * shape.size if shape.deep else 4 * shape.size):
+            text = body(case)
+            wrong += _misanswered(shape, case, text, answer(case.route, text, SETTINGS))
     assert not wrong, "\n".join(wrong)
 
 
 def test_memory_grows_with_the_size_and_no_faster() -> None:
     wrong: list[str] = []
     for shape in share(everything(), 4):
-        for asked in shape.cases(shape.size):
-            text = body(asked)
-            answer(asked.route, text, SETTINGS)  # imports the rules that it asks, once for the process
-            peak = _peak(lambda route=asked.route, text=text: answer(route, text, SETTINGS))
+        for case in shape.cases(shape.size):
+            text = body(case)
+            answer(case.route, text, SETTINGS)  # imports the rules that it asks, once for the process
+            peak = _peak(lambda route=case.route, text=text: answer(route, text, SETTINGS))
             if peak > HELD * len(text) + 500_000:
-                wrong.append(f"{_said(shape, asked)}: {peak} bytes for {len(text)}")
+                wrong.append(f"{_said(shape, case)}: {peak} bytes for {len(text)}")
     assert not wrong, "\n".join(wrong)
 
 
-def _said(shape: Shape, asked: Asked) -> str:
-    return f"{shape.kind}: {shape.name}, {label(asked)}"
+def _said(shape: Shape, case: Asked) -> str:
+    return f"{shape.kind}: {shape.name}, {label(case)}"
 
 
 def _growing(shape: Shape, settings: Settings) -> Iterator[str]:
     """What is wrong with the cost of a shape, and with its answer at twice the size."""
     for once, twice in zip(shape.cases(shape.size), shape.cases(2 * shape.size), strict=True):
         text = body(twice)
-        for asked in (once, twice):
-            answer(asked.route, body(asked), settings)  # so that caches know what is usual, and what is imported late is there
-        (few, _), (many, found) = _calls(once.route, body(once), settings), _calls(twice.route, text, settings)
-        if many > MOST * few:
+        for case in (once, twice):
+            answer(case.route, body(case), settings)  # so that caches know what is usual, and what is imported late is there
+        (few, _), (many, reply) = _calls(once.route, body(once), settings), _calls(twice.route, text, settings)
+        if many > MAX_CALLS_RATIO * few:
             yield f"{_said(shape, once)}: {few} calls at size {shape.size}, {many} at twice that"
-        yield from _misanswered(shape, twice, text, found)
+        yield from _misanswered(shape, twice, text, reply)
 
 
-def _misanswered(shape: Shape, asked: Asked, text: bytes, found: Answer) -> Iterator[str]:
-    most = CONVERTED * len(text) + 2_000 if asked.route.purpose is Purpose.CONVERT else ANSWERED
-    if found.verdict.outcome == "fault" or len(found.body) > most:
-        yield f"{_said(shape, asked)}: {found.verdict.outcome} in {len(found.body)} bytes"
-    if wrong := complaint(asked.route, Mutant(text, whole=True), found.status, found.body):
-        yield f"{_said(shape, asked)}: {wrong}"
+def _misanswered(shape: Shape, case: Asked, text: bytes, reply: Answer) -> Iterator[str]:
+    most = CONVERTED * len(text) + 2_000 if case.route.purpose is Purpose.CONVERT else ANSWERED
+    if reply.verdict.outcome == "fault" or len(reply.body) > most:
+        yield f"{_said(shape, case)}: {reply.verdict.outcome} in {len(reply.body)} bytes"
+    if wrong := complaint(case.route, Mutant(text, whole=True), reply.status, reply.body):
+        yield f"{_said(shape, case)}: {wrong}"
 
 
 def _calls(route: Route, text: bytes, settings: Settings = SETTINGS) -> tuple[int, Answer]:
@@ -110,10 +110,10 @@ def _calls(route: Route, text: bytes, settings: Settings = SETTINGS) -> tuple[in
     before = sys.getprofile()
     sys.setprofile(counted)
     try:
-        found = answer(route, text, settings)
+        reply = answer(route, text, settings)
     finally:
         sys.setprofile(before)
-    return count, found
+    return count, reply
 
 
 def _peak(answered: Callable[..., Answer]) -> int:
@@ -135,6 +135,6 @@ def test_calls_are_counted() -> None:
 
 
 def _review(size: int) -> tuple[Any, bytes]:
-    [shape] = [one for one in everything() if (one.name, one.kind) == ("mounts without a place, kept", "DynamoComponentDeployment")]
-    asked = next(one for one in shape.cases(size) if label(one) == "validate v1alpha1")
-    return asked.route, body(asked)
+    [shape] = [form for form in everything() if (form.name, form.kind) == ("mounts without a place, kept", "DynamoComponentDeployment")]
+    wanted = next(case for case in shape.cases(size) if label(case) == "validate v1alpha1")
+    return wanted.route, body(wanted)

@@ -27,8 +27,8 @@ def _response(**response: Any) -> bytes:
 
 def test_a_good_answer_is_none_to_complain_about() -> None:
     for route, mutant in ((ROUTES[PATH], ADMISSION), (CONVERT, CONVERSION)):
-        found = answer(route, mutant.body, Settings(Facts()))
-        assert complaint(route, mutant, found.status, found.body) == ""
+        reply = answer(route, mutant.body, Settings(Facts()))
+        assert complaint(route, mutant, reply.status, reply.body) == ""
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from dynamo_webhooks.api.line import Line
 from dynamo_webhooks.policies.facts import UNKNOWN, Facts
 from dynamo_webhooks.webhooks.admission import answer
 from tests.hostile.growth import resident, unbounded
-from tests.hostile.judging import SHOWN, judged
+from tests.hostile.judging import MAX_SHOWN_BYTES, judged
 from tests.hostile.mutants import Mutant, Surgeon
 from tests.hostile.reviews import Asked, generated, of_examples, recorded
 from tests.hostile.settings import REVIEWS, SEED
@@ -25,8 +25,8 @@ from tests.webhooks.test_admission import SETTINGS
 KNOWN: Final = (SETTINGS, Settings(Facts()), Settings(Facts(operatorLine=Line.V1_6, grove=True, dra=False, lpx=UNKNOWN)))
 FRESH: Final = 400  # well-formed reviews, after which new ones are generated
 FIRST: Final = max(REVIEWS // 10, 1_000)  # reviews after which caches know most
-MOST_GROWTH: Final = 24.0  # MB from the end of the first reviews to the end of the last: fragmentation, however many reviews
-MOST_FILLED: Final = 50  # entries of a cache without bound: some hold one for each rule and kind that was met
+MAX_GROWTH_MB: Final = 24.0  # from the end of the first reviews to the end of the last: fragmentation, however many reviews
+MAX_ENTRIES: Final = 50  # of a cache without bound: some hold one for each rule and kind that was met
 TRACED: Final = min(1_500, REVIEWS // 8)
 
 
@@ -43,34 +43,34 @@ def mutants(seed: str, count: int) -> Iterator[tuple[Asked, Mutant]]:
     for index in range(count):
         if index % (5 * FRESH) == 0:
             fresh = [generated(dice) for _ in range(min(FRESH, count // 5 + 1))]
-        asked = chooser.choice(chooser.choice((*_written(), fresh)))
-        yield asked, surgeon.mutant(asked)
+        case = chooser.choice(chooser.choice((*_written(), fresh)))
+        yield case, surgeon.mutant(case)
 
 
-def _try(found: dict[str, str], seed: str, count: int) -> int:
+def _try(complaints: dict[str, str], seed: str, count: int) -> int:
     """Tries so many; complaints by route and words, each with the body that it was first heard about. Returns how many were whole."""
     whole = 0
-    for index, (asked, mutant) in enumerate(mutants(seed, count)):
+    for index, (case, mutant) in enumerate(mutants(seed, count)):
         whole += mutant.whole
-        wrong = judged(asked.route, mutant, KNOWN[index % len(KNOWN)])
+        wrong = judged(case.route, mutant, KNOWN[index % len(KNOWN)])
         if wrong:
-            found.setdefault(f"{asked.route.path}: {wrong[:60]}", f"{wrong}\n{mutant.body[:SHOWN]!r}")
+            complaints.setdefault(f"{case.route.path}: {wrong[:60]}", f"{wrong}\n{mutant.body[:MAX_SHOWN_BYTES]!r}")
     return whole
 
 
 @pytest.mark.slow("answers four thousand damaged reviews, and counts what stays")
 def test_every_review_is_answered_and_nothing_stays(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.ERROR)  # faults are logged as errors; damaged annotations as warnings, by the thousand
-    found: dict[str, str] = {}
-    whole = _try(found, f"{SEED}/first", FIRST)
+    complaints: dict[str, str] = {}
+    whole = _try(complaints, f"{SEED}/first", FIRST)
     before, caches = resident(), unbounded()
-    whole += _try(found, f"{SEED}/then", REVIEWS - FIRST)
+    whole += _try(complaints, f"{SEED}/then", REVIEWS - FIRST)
     grown, after = resident() - before, unbounded()
-    assert not found, f"{len(found)} complaints with HOSTILE_SEED={SEED}:\n" + "\n".join(list(found.values())[:10])
+    assert not complaints, f"{len(complaints)} complaints with HOSTILE_SEED={SEED}:\n" + "\n".join(list(complaints.values())[:10])
     assert not caplog.records, f"errors were logged with HOSTILE_SEED={SEED}"
     assert whole > REVIEWS // 3, "damage that spoils every envelope tries nothing behind it"
-    assert grown < MOST_GROWTH, f"{grown:.1f} MB more after {REVIEWS - FIRST} reviews with HOSTILE_SEED={SEED}"
-    filled = {name: size - caches.get(name, 0) for name, size in after.items() if size - caches.get(name, 0) > MOST_FILLED}
+    assert grown < MAX_GROWTH_MB, f"{grown:.1f} MB more after {REVIEWS - FIRST} reviews with HOSTILE_SEED={SEED}"
+    filled = {name: size - caches.get(name, 0) for name, size in after.items() if size - caches.get(name, 0) > MAX_ENTRIES}
     assert not filled, "a cache without bound grows with what strangers send"
 
 
@@ -78,7 +78,7 @@ def test_every_review_is_answered_and_nothing_stays(caplog: pytest.LogCaptureFix
 def test_an_answered_review_leaves_no_object(caplog: pytest.LogCaptureFixture) -> None:
     """The same reviews again, when all caches and the tracer know them, leave not a two-hundredth of themselves."""
     caplog.set_level(logging.ERROR)
-    kept = [(asked.route, mutant.body) for asked, mutant in mutants(f"{SEED}/traced", TRACED)]
+    kept = [(case.route, mutant.body) for case, mutant in mutants(f"{SEED}/traced", TRACED)]
 
     def answered() -> None:
         for route, body in kept:

@@ -12,7 +12,7 @@ import orjson
 from dynamo_webhooks.webhooks.limits import Limits
 from dynamo_webhooks.webhooks.trim import TRIM_SECONDS
 from tests.hostile.growth import resident
-from tests.hostile.judging import SHOWN, complaint
+from tests.hostile.judging import MAX_SHOWN_BYTES, complaint
 from tests.hostile.large import VALIDATE, shapes
 from tests.hostile.settings import SEED, SERVED
 from tests.hostile.test_reviews import mutants
@@ -20,7 +20,7 @@ from tests.policies.examples import base
 from tests.webhooks.processes import Command
 
 CONNECTIONS: Final = 6
-MOST_GROWTH: Final = 16.0  # MB from the end of the first tenth, both at a quiet moment
+MAX_GROWTH_MB: Final = 16.0  # from the end of the first tenth, both at a quiet moment
 QUIET: Final = TRIM_SECONDS + 1  # by then the server has given back what bodies of megabytes had
 TOO_LARGE: Final = 413
 LIMIT: Final = Limits().body
@@ -29,26 +29,26 @@ TYPES: Final = ("application/json", "application/json", "application/json; chars
 
 def _sent(connection: http.client.HTTPSConnection, seed: str, count: int) -> list[str]:
     """Sends so many one after the other over one connection; the complaints."""
-    chooser, found = random.Random(seed), []  # noqa: S311 - nothing here is a secret
+    chooser, complaints = random.Random(seed), []  # noqa: S311 - nothing here is a secret
     socket = None
-    for asked, mutant in mutants(seed, count):
+    for case, mutant in mutants(seed, count):
         if socket is None:  # only now: reviews are generated for seconds first, and the server closes a connection that stays silent
             connection.connect()
             socket = connection.sock
         kind = {"Content-Type": chooser.choice(TYPES)}
-        connection.request("POST", f"{asked.route.path}?timeout=10s", mutant.body, kind)
+        connection.request("POST", f"{case.route.path}?timeout=10s", mutant.body, kind)
         answer = connection.getresponse()
         body = answer.read()
-        wrong = complaint(asked.route, mutant, answer.status, body)
+        wrong = complaint(case.route, mutant, answer.status, body)
         if answer.status == TOO_LARGE and len(mutant.body) > LIMIT:  # the rest of it isn't read, so that nothing can follow
             connection.connect()
             socket = connection.sock
         if connection.sock is not socket:
             wrong = f"the connection was lost; {wrong or body[:200]!r}"
         if wrong:
-            found.append(f"{asked.route.path}: {wrong}\n{mutant.body[:SHOWN]!r}")
+            complaints.append(f"{case.route.path}: {wrong}\n{mutant.body[:MAX_SHOWN_BYTES]!r}")
             break
-    return found
+    return complaints
 
 
 def _tried(server: Command, seed: str, count: int) -> list[str]:
@@ -59,22 +59,22 @@ def _tried(server: Command, seed: str, count: int) -> list[str]:
         lists = list(pool.map(lambda pair: _sent(pair[1], f"{seed}/{pair[0]}", each), enumerate(connections)))
     for connection in connections:
         connection.close()
-    return [complaint for found in lists for complaint in found]
+    return [complaint for listed in lists for complaint in listed]
 
 
 def test_no_connection_is_lost_and_no_answer_is_ours_to_blame(tmp_path: Path) -> None:
     with Command(tmp_path, facts=base()["facts"]) as server:
         server.ready()
         process = server.process.pid  # a single worker is the process itself
-        found = _tried(server, f"{SEED}/served/0", SERVED // 10)
+        complaints = _tried(server, f"{SEED}/served/0", SERVED // 10)
         time.sleep(QUIET)
         before = resident(process)
-        found += _tried(server, f"{SEED}/served/1", SERVED - SERVED // 10)
+        complaints += _tried(server, f"{SEED}/served/1", SERVED - SERVED // 10)
         time.sleep(QUIET)
         grown = resident(process) - before
-        assert not found, f"HOSTILE_SEED={SEED}\n" + "\n".join(found[:5])
+        assert not complaints, f"HOSTILE_SEED={SEED}\n" + "\n".join(complaints[:5])
         assert server.process.poll() is None
-        assert grown < MOST_GROWTH, f"{grown:.1f} MB more in the server after {SERVED} reviews with HOSTILE_SEED={SEED}"
+        assert grown < MAX_GROWTH_MB, f"{grown:.1f} MB more in the server after {SERVED} reviews with HOSTILE_SEED={SEED}"
 
 
 def test_what_is_large_on_purpose_is_answered_and_keeps_nobody_waiting(tmp_path: Path) -> None:
@@ -101,10 +101,10 @@ def test_what_is_large_on_purpose_is_answered_and_keeps_nobody_waiting(tmp_path:
 
 
 def _status(connection: http.client.HTTPSConnection, requests: list[tuple[str, bytes]]) -> list[int]:
-    found = []
+    statuses = []
     for path, body in requests:
         connection.request("POST", path, body, {"Content-Type": "application/json"})
         answer = connection.getresponse()
         answer.read()
-        found.append(answer.status)
-    return found
+        statuses.append(answer.status)
+    return statuses

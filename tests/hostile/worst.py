@@ -38,7 +38,7 @@ TRIALS: Final = int(os.environ.get("HOSTILE_TRIALS", "24"))
 COSTLIEST: Final = "Costliest bodies"  # the section of docs/bench.md
 # times what a byte of an ordinary conversion costs, about 0.1 ms a KiB; validation converts in two ways, if an annotation keeps values
 MAX_TIMES: Final = {Purpose.CONVERT: 60, Purpose.MUTATE: 60, Purpose.VALIDATE: 120}
-MOST_IN_LOOP: Final = 16  # times what 32 KiB of them cost, about 3 ms
+MAX_TIMES_IN_LOOP: Final = 16  # times what 32 KiB of them cost, about 3 ms
 # what a body is full of
 ITEMS: Final[dict[str, Callable[[int], Any]]] = {
     "empty maps": lambda _: {},
@@ -154,8 +154,8 @@ def _made(recipe: Recipe, version: str, count: int) -> Fields:
         envelope["kept"] = [[_path(place), _filled(recipe, place, count)]]
     elif recipe.means == "entries":
         envelope["kept"] = [[[*_path(place)[:3], f"n{index}"], ITEMS[recipe.items](index)] for index in range(count)]
-    one: list[Any] = ["spec", "services", "w", "envs"] if version == BETA else ["spec", "components", 0, "eppConfig", "config"]
-    envelope["kept"] += [[[*one[:-1], f"{one[-1]}{'' if index % 2 else 'x'}"], [index]] for index in range(recipe.stale)]
+    path: list[Any] = ["spec", "services", "w", "envs"] if version == BETA else ["spec", "components", 0, "eppConfig", "config"]
+    envelope["kept"] += [[[*path[:-1], f"{path[-1]}{'' if index % 2 else 'x'}"], [index]] for index in range(recipe.stale)]
     if recipe.means != "live" or recipe.stale:
         text = orjson.dumps(envelope).decode()[: -1 if recipe.means == "damaged" else None]
         if recipe.packed:
@@ -174,20 +174,20 @@ def _review(route: Route, version: str, obj: Fields, objects: int) -> bytes:
 
 def body(route: Route, version: str, recipe: Recipe, size: int) -> bytes:
     """The longest body of a recipe that isn't longer than `size`, or nearly so; none if there is none."""
-    count, found = 1, b""
+    count, longest = 1, b""
     while len(made := _review(route, version, _made(recipe, version, count), recipe.objects)) <= size:
-        found, count = made, max(count + 1, min(4 * count, int(count * size / len(made) * 0.98)) if count > 8 else 4 * count)
-        if len(found) > 0.9 * size:
+        longest, count = made, max(count + 1, min(4 * count, int(count * size / len(made) * 0.98)) if count > 8 else 4 * count)
+        if len(longest) > 0.9 * size:
             break
-    return found
+    return longest
 
 
 def ordinary(version: str, size: int) -> bytes:
     """A conversion of about the same size that an API server sends: graphs of usual services."""
     env = [{"name": f"VARIABLE_{index}", "value": f"some text of usual length {index}"} for index in range(6)]
-    said: Fields = {"image": "registry/runtime:1.2.0", "args": ["python3", "-m", "dynamo.vllm", "--model", "a/b"]}
-    service: Fields = {"componentType": "worker", "replicas": 2, "envs": env, "extraPodSpec": {"mainContainer": said}}
-    main: Fields = {"name": "main", **said, "env": env, "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    engine: Fields = {"image": "registry/runtime:1.2.0", "args": ["python3", "-m", "dynamo.vllm", "--model", "a/b"]}
+    service: Fields = {"componentType": "worker", "replicas": 2, "envs": env, "extraPodSpec": {"mainContainer": engine}}
+    main: Fields = {"name": "main", **engine, "env": env, "resources": {"limits": {"nvidia.com/gpu": "1"}}}
     component: Fields = {"type": "worker", "replicas": 2, "podTemplate": {"spec": {"containers": [main]}}}
     obj = _plain(version)
     if version == ALPHA:
@@ -219,8 +219,8 @@ def climb(route: Route, version: str, size: int, random: Random, trials: int, *,
     """The worst of so many trials, of which the first are the families; with `light` of those that are answered in the event loop."""
     base, size = calibrated(), min(size, Limits().small_body) if light else size
     began, tried = time.process_time(), set[Recipe]()
-    found = [Worst(route, version, size, Recipe(), 0.0, 0.0)]
-    for recipe in itertools.islice(itertools.chain(_families(random, route), _changes(random, lambda: found[-1].recipe, route)), trials):
+    records = [Worst(route, version, size, Recipe(), 0.0, 0.0)]
+    for recipe in itertools.islice(itertools.chain(_families(random, route), _changes(random, lambda: records[-1].recipe, route)), trials):
         made = (body(route, version, recipe, size // part) for part in ((1, 2, 4, 8) if light else (1,)) if recipe not in tried)
         text = next((each for each in made if each and (not light or is_light(each, size))), b"")
         tried.add(recipe)
@@ -228,11 +228,11 @@ def climb(route: Route, version: str, size: int, random: Random, trials: int, *,
             continue
         seconds = cost(route, text)
         ratio = seconds / len(text) / base
-        if seconds > found[-1].seconds if light else ratio > found[-1].ratio:
-            found.append(Worst(route, version, len(text), recipe, ratio, seconds, text))
+        if seconds > records[-1].seconds if light else ratio > records[-1].ratio:
+            records.append(Worst(route, version, len(text), recipe, ratio, seconds, text))
         if time.process_time() - began > DEADLINE_SECONDS:
             break
-    return found[-1]
+    return records[-1]
 
 
 def _families(random: Random, route: Route) -> Iterator[Recipe]:
@@ -255,22 +255,22 @@ def _families(random: Random, route: Route) -> Iterator[Recipe]:
 
 def _changes(random: Random, worst: Callable[[], Recipe], route: Route) -> Iterator[Recipe]:
     while True:
-        found = worst()
+        recipe = worst()
         match random.randrange(7):
             case 0:
-                yield found._replace(items=random.choice(list(ITEMS)))
+                yield recipe._replace(items=random.choice(list(ITEMS)))
             case 1:
-                yield found._replace(place=random.randrange(14))
+                yield recipe._replace(place=random.randrange(14))
             case 2:
-                yield found._replace(stale=random.choice([0, 1, 2, 8, 64, 300]))
+                yield recipe._replace(stale=random.choice([0, 1, 2, 8, 64, 300]))
             case 3:
-                yield found._replace(packed=not found.packed, trimmed=random.random() < 0.3)
+                yield recipe._replace(packed=not recipe.packed, trimmed=random.random() < 0.3)
             case 4:
-                yield found._replace(means=random.choice(MEANS))
+                yield recipe._replace(means=random.choice(MEANS))
             case 5:
-                yield found._replace(objects=random.choice([1, 2, 5, 20]) if route.purpose is Purpose.CONVERT else 1)
+                yield recipe._replace(objects=random.choice([1, 2, 5, 20]) if route.purpose is Purpose.CONVERT else 1)
             case _:
-                yield found._replace(items=random.choice(list(ITEMS)), place=random.randrange(14))
+                yield recipe._replace(items=random.choice(list(ITEMS)), place=random.randrange(14))
 
 
 def searches(sizes: tuple[int, ...]) -> list[tuple[Route, str, int]]:
@@ -285,13 +285,13 @@ def searches(sizes: tuple[int, ...]) -> list[tuple[Route, str, int]]:
     return [(route, version, size) for size in sizes for route, version in routes]
 
 
-def line(found: Worst) -> str:
+def line(result: Worst) -> str:
     """What was found, on one line."""
-    return f"{_named(found)}: {found.per_kib:.2f} ms a KiB, {found.seconds * 1000:.1f} ms, {found.ratio:.1f} times an ordinary byte"
+    return f"{_named(result)}: {result.per_kib:.2f} ms a KiB, {result.seconds * 1000:.1f} ms, {result.ratio:.1f} times an ordinary byte"
 
 
-def _named(found: Worst) -> str:
-    return f"{found.route.purpose.value} {found.version}, {found.size / 1024:.0f} KiB: {found.recipe}"
+def _named(result: Worst) -> str:
+    return f"{result.route.purpose.value} {result.version}, {result.size / 1024:.0f} KiB: {result.recipe}"
 
 
 def main() -> None:
@@ -302,10 +302,10 @@ def main() -> None:
         for size in SIZES[-1:] if light else SIZES:
             worst: Worst | None = None
             for route, version, _ in searches((size,)):
-                found = climb(route, version, size, Random(SEARCH_SEED), TRIALS, light=light)  # noqa: S311
-                print(line(found), flush=True)
-                if worst is None or _share(found) > _share(worst):
-                    worst = found
+                result = climb(route, version, size, Random(SEARCH_SEED), TRIALS, light=light)  # noqa: S311
+                print(line(result), flush=True)
+                if worst is None or _share(result) > _share(worst):
+                    worst = result
             assert worst is not None
             kib, milliseconds = worst.size / 1024, worst.seconds * 1000
             cost = f"{f'{milliseconds:.1f} ms in all, ' * light}{milliseconds / kib:.3f} ms a KiB"
@@ -316,9 +316,9 @@ def main() -> None:
         table.write()
 
 
-def _share(found: Worst) -> float:
+def _share(result: Worst) -> float:
     """The part of what its route may cost."""
-    return found.ratio / MAX_TIMES[found.route.purpose]
+    return result.ratio / MAX_TIMES[result.route.purpose]
 
 
 if __name__ == "__main__":

@@ -27,9 +27,9 @@ class Dice:
 
     def __call__(self, count: int, /) -> int:
         """The next throw."""
-        found = int(self._random() * count)
-        self.thrown.append(found)
-        return found
+        throw = int(self._random() * count)
+        self.thrown.append(throw)
+        return throw
 
 
 class Replay:

@@ -101,8 +101,8 @@ def live(obj: Object) -> Object:
     annotations = {key: text for key, text in (metadata.pop("annotations", None) or {}).items() if key not in reserved(obj)}
     if annotations:
         metadata["annotations"] = annotations
-    said = {name: value for name, value in obj.items() if not (name == "spec" and value == {} and is_part(obj))}
-    return {**said, "metadata": metadata}
+    members = {name: value for name, value in obj.items() if not (name == "spec" and value == {} and is_part(obj))}
+    return {**members, "metadata": metadata}
 
 
 def said(obj: Object) -> Object:
@@ -114,8 +114,8 @@ def different(have: Any, want: Any) -> str:
     """How two JSON values differ, in a few words; nothing when they are the same JSON."""
     if are_identical(have, want):
         return ""
-    path, one, two = _first(have, want, ())
-    return f"at {'.'.join(map(str, path))}: {_short(one)}, should be {_short(two)}"
+    path, actual, wanted = _first(have, want, ())
+    return f"at {'.'.join(map(str, path))}: {_short(actual)}, should be {_short(wanted)}"
 
 
 def _first(have: Any, want: Any, path: tuple[str | int, ...]) -> tuple[tuple[str | int, ...], Any, Any]:
@@ -156,15 +156,15 @@ def there_and_back(made: Trip) -> Iterator[str]:
     """Brings everything home, metadata included. A usable remainder is used up on the way, so only the rest is compared where one was."""
     obj, back = made.obj, made.back
     consumed = bool(reserved(obj)) and not are_identical(reserved(back), reserved(obj))
-    if found := different(live(back), live(obj)) if consumed else different(back, obj):
-        yield found
+    if difference := different(live(back), live(obj)) if consumed else different(back, obj):
+        yield difference
 
 
 def silent_remainder(made: Trip) -> Iterator[str]:
     """Dropping the remainder changes nothing that live members say: what came home without it says the same when it leaves again."""
     for what, back in (("with", made.back), ("without", made.bare_back)):
-        if found := different(said(live(away(back))), said(made.bare)):
-            yield f"{what} the remainder: {found}"
+        if difference := different(said(live(away(back))), said(made.bare)):
+            yield f"{what} the remainder: {difference}"
 
 
 def same_bytes(made: Trip) -> Iterator[str]:
@@ -206,10 +206,10 @@ def shape_kept(made: Trip) -> Iterator[str]:
         yield f"{converted.get('apiVersion')} {converted.get('kind')}"
     if type(converted.get("metadata")) is not dict:
         yield "no metadata"
-    elif found := different(made.bare["metadata"], live(obj)["metadata"]):
-        yield f"metadata: {found}"
-    told = _told(obj) | ({"spec", "status"} - obj.keys() if reserved(obj) else set())  # a remainder alone may make a part
-    if converted.keys() - {"metadata"} - told != obj.keys() - {"metadata"}:
+    elif difference := different(made.bare["metadata"], live(obj)["metadata"]):
+        yield f"metadata: {difference}"
+    parts = _told(obj) | ({"spec", "status"} - obj.keys() if reserved(obj) else set())  # a remainder alone may make a part
+    if converted.keys() - {"metadata"} - parts != obj.keys() - {"metadata"}:
         yield f"members {sorted(converted)} of {sorted(obj)}"
 
 
@@ -232,8 +232,8 @@ def elements_alone(made: Trip) -> Iterator[str]:
     for name, part in named.items():
         member = {"services": {name: part}} if version_of(obj) == LEFT else {"components": [part]}
         alone = by_name(away({**obj, "spec": member})) or {}
-        if found := different(whole.get(name), alone.get(name)):
-            yield f"{name}: {found}"
+        if difference := different(whole.get(name), alone.get(name)):
+            yield f"{name}: {difference}"
 
 
 def by_name(graph: Object) -> Object | None:
@@ -258,8 +258,8 @@ def edits_survive(origin: Object, edited: Object) -> Iterator[str]:
     there.
     """
     again = away(home(edited, origin), version_of(edited))
-    if (found := different(live(again), live(edited))) and different(_spoken(live(again)), _spoken(live(edited))):
-        yield found
+    if (difference := different(live(again), live(edited))) and different(_spoken(live(again)), _spoken(live(edited))):
+        yield difference
 
 
 def _spoken(value: Any) -> Any:
@@ -276,10 +276,10 @@ def remainder_agrees(origin: Object, edited: Object) -> Iterator[str]:
     """
     at_home, without = live(home(edited, origin)), live(home(live(edited), origin))
     for path, *value in find_differences(_said_by_name(away(without)), _said_by_name(away(at_home))):
-        wrote = [_with_one_cache(one) if path[-1] == "volumeMounts" else one for one in _at(_said_by_name(edited), path)]
+        wrote = [_with_one_cache(item) if path[-1] == "volumeMounts" else item for item in _at(_said_by_name(edited), path)]
         if path[0] not in at_home:  # its remainder alone says it all
             continue
-        wrong = len(wrote) != len(value) or not all(_within(one, other, str(path[-1])) for one, other in zip(value, wrote, strict=True))
+        wrong = len(wrote) != len(value) or not all(_within(item, other, str(path[-1])) for item, other in zip(value, wrote, strict=True))
         if wrong and not _of_containers(path, value) and not (_says_nothing(wrote) and _says_nothing(value)):
             yield f"at {path}: {_short(value)}, the author wrote {_short(wrote)}"
 
@@ -288,10 +288,10 @@ def _with_one_cache(mounts: Any) -> Any:
     """A flat list of mounts without the flags of all caches but the first."""
     caches = (
         [entry for entry in mounts if is_compilation_cache(entry)]
-        if type(mounts) is list and all(type(one) is dict for one in mounts)
+        if type(mounts) is list and all(type(mount) is dict for mount in mounts)
         else []
     )
-    return [{**entry, FLAG: False} if any(entry is one for one in caches[1:]) else entry for entry in mounts] if caches else mounts
+    return [{**entry, FLAG: False} if any(entry is cache for cache in caches[1:]) else entry for entry in mounts] if caches else mounts
 
 
 def _of_containers(path: list[str | int], value: list[Any]) -> bool:
@@ -345,9 +345,9 @@ def violations(obj: Object, edited: Object | None = None) -> list[str]:
     obj, edited = plain(obj), None if edited is None else plain(edited)
     before = copy.deepcopy((obj, edited))
     made = trip(obj)
-    found = [f"{law.__name__}: {text}" for law in ALONE for text in law(made)]
+    broken = [f"{law.__name__}: {text}" for law in ALONE for text in law(made)]
     if edited is not None and not is_part(obj) and not is_part(edited):  # a part lives as long as one apply, and nobody edits it
-        found += [f"{law.__name__}: {text}" for law in (edits_survive, remainder_agrees) for text in law(obj, edited)]
+        broken += [f"{law.__name__}: {text}" for law in (edits_survive, remainder_agrees) for text in law(obj, edited)]
     if changed := different([obj, edited], list(before)):
-        found.append(f"inputs_unchanged: {changed}")
-    return found
+        broken.append(f"inputs_unchanged: {changed}")
+    return broken

@@ -78,17 +78,17 @@ class Maker:
         if not keys or name != "components":
             return items
         # Only components are a map on the other side; the schema promises that their names are there and differ.
-        found: dict[str, Any] = {}
+        by_name: dict[str, Any] = {}
         for item in items:
             if type(item) is dict:
                 item["name"] = self.one_of(words.KEYS["components"])
-                found.setdefault(item["name"], item)
-        return list(found.values())
+                by_name.setdefault(item["name"], item)
+        return list(by_name.values())
 
     def _map(self, node: Node, name: str) -> Object:
         keys = words.KEYS.get(name, words.ANY_KEYS)
-        found = list(dict.fromkeys(self.one_of(keys) for _ in range(self._size())))
-        return dict(zip(found, self._each(node["additionalProperties"], "", name, len(found)), strict=True))
+        names = list(dict.fromkeys(self.one_of(keys) for _ in range(self._size())))
+        return dict(zip(names, self._each(node["additionalProperties"], "", name, len(names)), strict=True))
 
     def _each(self, node: Node, name: str, above: str, count: int) -> list[Any]:
         """So many values, which share what is left of the budget."""

@@ -27,14 +27,14 @@ IDS = [f"{kind}-{version}" for kind, version in PAIRS]
 @pytest.mark.parametrize(("kind", "version"), PAIRS, ids=IDS)
 def test_hundreds_of_objects(kind: str, version: str) -> None:
     """All laws on every object; a complaint names seed and number, and shows the smallest object found that breaks a law likewise."""
-    found = search(kind, version, SEED, range(OBJECTS))
-    assert not found, found
+    complaint = search(kind, version, SEED, range(OBJECTS))
+    assert not complaint, complaint
 
 
 def test_equal_seeds_make_equal_objects() -> None:
     """So a complaint's seed and number are enough to see it again; the next number is another object."""
-    one, two, three = (any_object(Dice(5, *PAIRS[0], number), *PAIRS[0]).obj for number in (1, 1, 2))
-    assert one == two != three
+    first, again, other = (any_object(Dice(5, *PAIRS[0], number), *PAIRS[0]).obj for number in (1, 1, 2))
+    assert first == again != other
 
 
 def test_what_breaks_a_law_is_made_small() -> None:
@@ -53,7 +53,7 @@ def test_what_breaks_a_law_is_made_small() -> None:
 def test_found_counterexamples(line: Line) -> None:
     """What once broke a law, kept as it was found."""
     with on(line):
-        broken = {number: found for number, (obj, parts) in enumerate(COUNTEREXAMPLES) if (found := violations(obj, edited(obj, parts)))}
+        broken = {number: texts for number, (obj, parts) in enumerate(COUNTEREXAMPLES) if (texts := violations(obj, edited(obj, parts)))}
     assert broken == {}
 
 

@@ -46,7 +46,7 @@ def blocks(rule: Rule, which: str) -> tuple[Example, ...]:
 @cache
 def shown(rule: Rule, which: str) -> tuple[Shown, ...]:
     """The blocks of a rule in the version that they are written in."""
-    return tuple(_run(f"{rule.name}-{i}", rule, one) for i, one in enumerate(blocks(rule, which)))
+    return tuple(_run(f"{rule.name}-{i}", rule, block) for i, block in enumerate(blocks(rule, which)))
 
 
 def _run(name: str, rule: Rule, example: Example) -> Shown:
@@ -71,8 +71,8 @@ def _tell(rule: Rule) -> Iterator[Told]:
     for _, _, example, findings, _ in shown(rule, "bad"):
         kind, _, written = example.kind.partition("/")
         for version in (ALPHA, BETA) if kind in KINDS else (written,):
-            found = findings if version == written else _judge_in(example, version)
-            for finding in found:
+            judged = findings if version == written else _judge_in(example, version)
+            for finding in judged:
                 if finding.rule.name == rule.name:
                     yield Told(version, finding, version == written or f" of {written} " not in finding.text)
 

@@ -26,23 +26,23 @@ GOOD: Final[Node] = {
 
 
 def _probe(**fields: Any) -> Edit:
-    return lambda _, one, __: one.update(readinessProbe=fields)
+    return lambda _, container, __: container.update(readinessProbe=fields)
 
 
 def _port(**fields: Any) -> Edit:
-    return lambda _, one, __: one["ports"].append({"containerPort": 9000, **fields})
+    return lambda _, container, __: container["ports"].append({"containerPort": 9000, **fields})
 
 
 def _env(**fields: Any) -> Edit:
-    return lambda _, one, __: one["env"].append({"name": "B", **fields})
+    return lambda _, container, __: container["env"].append({"name": "B", **fields})
 
 
 def _resources(limits: Node, requests: Node) -> Edit:
-    return lambda _, one, __: one.update(resources={"limits": limits, "requests": requests})
+    return lambda _, container, __: container.update(resources={"limits": limits, "requests": requests})
 
 
 def _mount(**fields: Any) -> Edit:
-    return lambda _, one, __: one["volumeMounts"].append({"name": "models", "mountPath": "/more", **fields})
+    return lambda _, container, __: container["volumeMounts"].append({"name": "models", "mountPath": "/more", **fields})
 
 
 def _volume(**fields: Any) -> Edit:
@@ -54,11 +54,11 @@ def _pod(**fields: Any) -> Edit:
 
 
 def _main(**fields: Any) -> Edit:
-    return lambda _, one, __: one.update(fields)
+    return lambda _, container, __: container.update(fields)
 
 
 def _init(**fields: Any) -> Edit:
-    return lambda _, __, one: one.update(fields)
+    return lambda _, __, container: container.update(fields)
 
 
 def _toleration(**fields: Any) -> Edit:
@@ -86,9 +86,9 @@ def _spread(**fields: Any) -> Edit:
 
 
 def _claim(used: Node, **source: Any) -> Edit:
-    def edit(spec: Node, one: Node, _: Node) -> None:
+    def edit(spec: Node, container: Node, _: Node) -> None:
         spec["resourceClaims"] = [{"name": "a", **source}]
-        one["resources"]["claims"] = [used]
+        container["resources"]["claims"] = [used]
 
     return edit
 
@@ -230,7 +230,7 @@ REFUSED: Final[dict[str, Edit]] = {
     "toleration of seconds of all": _toleration(key="a", tolerationSeconds=5, effect="NoSchedule"),
     "toleration of unknown operator": _toleration(key="a", operator="In"),
     "container without image": lambda spec, *_: spec["containers"][1].pop("image"),
-    "init container without image": lambda _, __, one: one.pop("image"),
+    "init container without image": lambda _, __, container: container.pop("image"),
     "container without name": lambda spec, *_: spec["containers"][1].update(name=""),
     "node affinity without values": _affinity(key="a", operator="In"),
     "node affinity above two": _affinity(key="a", operator="Gt", values=["1", "2"]),

@@ -59,9 +59,9 @@ def _find(data: Any, path: Path, name: str) -> Path | None:
 
 def _beside(data: Any, path: Path, name: str) -> Path:
     """The field of a name that is to be set: the existing one, else in the block that a path names, or beside the field."""
-    found = _find(data, path, name)
-    if found is not None:
-        return found
+    existing = _find(data, path, name)
+    if existing is not None:
+        return existing
     inside = isinstance(lookup(data, path), dict) and (not path or path[-1] != name.partition(".")[0])
     return (*(path if inside else path[:-1]), *name.split("."))
 
@@ -84,17 +84,17 @@ def advise(example: Example, finding: Finding) -> Iterator[Advice]:
         yield Advice("the automatic fix", [edit])
     if allowed := _LISTED.search(finding.text):
         yield from (Advice(f"must be {word}", [FieldEdit(ADD, path, word)]) for word in re.findall(r'"([^"]*)"', allowed[1]))
-    told = (_SAMPLE.search(finding.text) or _SAMPLE.search(fix), _EXACT.match(finding.text), _BOUND.match(finding.text), _WRITE.match(fix))
-    yield from (Advice(found[0], [FieldEdit(ADD, path, _like(lookup(data, path), found[1]))]) for found in told if found is not None)
+    hints = (_SAMPLE.search(finding.text) or _SAMPLE.search(fix), _EXACT.match(finding.text), _BOUND.match(finding.text), _WRITE.match(fix))
+    yield from (Advice(hint[0], [FieldEdit(ADD, path, _like(lookup(data, path), hint[1]))]) for hint in hints if hint is not None)
     if _UNSET.match(finding.text) and lookup(data, path) is not MISSING:
         yield Advice("must be unset", [FieldEdit(REMOVE, path)])
     if _REMOVE_IT.search(fix):
         yield Advice("remove it", [FieldEdit(REMOVE, path)])
-    for found in _REMOVE.finditer(fix):
-        if (named := _find(data, path, found[1])) is not None:
-            yield Advice(found[0], [FieldEdit(REMOVE, named)])
-    for found in (*_SET.finditer(fix), *_PAIR.finditer(fix)):
-        yield Advice(found[0], [FieldEdit(ADD, _beside(data, path, found[1]), _value(found[2]))])
+    for match in _REMOVE.finditer(fix):
+        if (named := _find(data, path, match[1])) is not None:
+            yield Advice(match[0], [FieldEdit(REMOVE, named)])
+    for match in (*_SET.finditer(fix), *_PAIR.finditer(fix)):
+        yield Advice(match[0], [FieldEdit(ADD, _beside(data, path, match[1]), _value(match[2]))])
     restored = _RESTORE.search(fix)
     if restored is not None and example.old_text is not None:
         named = _beside(data, path, restored[1]) if restored[1] else path
@@ -122,39 +122,39 @@ def _judge(example: Example, obj: Any) -> set[tuple[str, str]]:
     """What the rules say of an object in place of the example's, by rule and field."""
     review = example.review()
     review.object = obj
-    found = judge(review)
-    assert [one.text for one in found if one.level is Level.FAULT] == []
-    return {(one.rule.name, format_path(one.path)) for one in found}
+    findings = judge(review)
+    assert [finding.text for finding in findings if finding.level is Level.FAULT] == []
+    return {(finding.rule.name, format_path(finding.path)) for finding in findings}
 
 
-def _followed(one: Shown) -> Iterator[tuple[Finding, Advice]]:
-    own = (finding for finding in one.findings if finding.rule is one.rule)
-    return ((finding, advice) for finding in own for advice in advise(one.example, finding))
+def _followed(shown: Shown) -> Iterator[tuple[Finding, Advice]]:
+    own = (finding for finding in shown.findings if finding.rule is shown.rule)
+    return ((finding, advice) for finding in own for advice in advise(shown.example, finding))
 
 
 def test_advice_that_is_followed_removes_its_finding_and_brings_no_other(subtests: pytest.Subtests) -> None:
     followed = set()
-    for one in list_shown("bad"):
-        before = _judge(one.example, one.example.object)
-        for finding, advice in _followed(one):
-            followed.add(one.rule.name)
-            with subtests.test(f"{one.name}: {advice.says}"):
-                after = _judge(one.example, done(one.example.object, advice.edits))
-                assert (one.rule.name, format_path(finding.path)) not in after
-                assert {name for name, place in after - before} <= NEXT.get(one.rule.name, set())
+    for shown in list_shown("bad"):
+        before = _judge(shown.example, shown.example.object)
+        for finding, advice in _followed(shown):
+            followed.add(shown.rule.name)
+            with subtests.test(f"{shown.name}: {advice.says}"):
+                after = _judge(shown.example, done(shown.example.object, advice.edits))
+                assert (shown.rule.name, format_path(finding.path)) not in after
+                assert {name for name, place in after - before} <= NEXT.get(shown.rule.name, set())
     assert len(followed) > len(RULES) // 2
 
 
-def _changes(one: Any, other: Any, path: Path = ()) -> Iterator[Path]:
+def _changes(value: Any, other: Any, path: Path = ()) -> Iterator[Path]:
     """Where two values differ; a list of another length differs as a whole."""
-    one, other = ({} if each is MISSING and isinstance(beside, dict) else each for each, beside in ((one, other), (other, one)))
-    if isinstance(one, dict) and isinstance(other, dict):
-        for key in {*one, *other}:
-            yield from _changes(one.get(key, MISSING), other.get(key, MISSING), (*path, key))
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for index, (first, second) in enumerate(zip(one, other, strict=True)):
+    value, other = ({} if each is MISSING and isinstance(beside, dict) else each for each, beside in ((value, other), (other, value)))
+    if isinstance(value, dict) and isinstance(other, dict):
+        for key in {*value, *other}:
+            yield from _changes(value.get(key, MISSING), other.get(key, MISSING), (*path, key))
+    elif isinstance(value, list) and isinstance(other, list) and len(value) == len(other):
+        for index, (first, second) in enumerate(zip(value, other, strict=True)):
             yield from _changes(first, second, (*path, index))
-    elif one != other:
+    elif value != other:
         yield path
 
 
@@ -168,14 +168,14 @@ def _is_told(change: Path, finding: Finding) -> bool:
 def test_what_can_not_be_followed_leads_to_the_place_where_the_good_example_differs(subtests: pytest.Subtests) -> None:
     """Or to the cluster, where it has other facts."""
     compared = 0
-    for one in list_shown("bad"):
-        bad = one.example
-        goods = [good for good in blocks(one.rule, "good") if good.kind == bad.kind]
-        own = [finding for finding in one.findings if finding.rule is one.rule]
-        if not goods or any(_followed(one)):
+    for shown in list_shown("bad"):
+        bad = shown.example
+        goods = [good for good in blocks(shown.rule, "good") if good.kind == bad.kind]
+        own = [finding for finding in shown.findings if finding.rule is shown.rule]
+        if not goods or any(_followed(shown)):
             continue
         compared += 1
-        with subtests.test(one.name):
+        with subtests.test(shown.name):
             elsewhere = any((good.facts, good.user, good.operation) != (bad.facts, bad.user, bad.operation) for good in goods)
             changes = [change for good in goods for change in _changes(bad.object, good.object)]
             assert elsewhere or all(any(_is_told(change, finding) for change in changes) for finding in own)

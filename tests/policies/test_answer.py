@@ -41,8 +41,8 @@ def test_a_denial_has_one_cause_a_finding() -> None:
 
 
 def test_warnings_are_at_most_120_characters() -> None:
-    found = [_finding(Level.WARNING, "must " + "x" * 500), _finding(), _finding(Level.WARNING)]
-    assert [len(text) for text in list_warnings(found)] == [MAX_WARNING_CHARACTERS, len(format_finding(found[2]))]
+    findings = [_finding(Level.WARNING, "must " + "x" * 500), _finding(), _finding(Level.WARNING)]
+    assert [len(text) for text in list_warnings(findings)] == [MAX_WARNING_CHARACTERS, len(format_finding(findings[2]))]
 
 
 def test_an_absurd_name_leaves_room_for_the_sentence_and_the_rule() -> None:
@@ -56,14 +56,14 @@ def test_an_absurd_name_leaves_room_for_the_sentence_and_the_rule() -> None:
 
 def test_what_an_author_wrote_stays_on_one_line() -> None:
     """API servers drop warnings that hold a control character, and kubectl prints denials as they are."""
-    found = _finding(text='must be "pod" or "container", got "pod\n\x1b[31m"', name="a\tb\u202e")
+    finding = _finding(text='must be "pod" or "container", got "pod\n\x1b[31m"', name="a\tb\u202e")
     line = r'spec.services[a\tb\u202e].replicas: must be "pod" or "container", got "pod\n\x1b[31m" [replicas-non-negative]'
-    assert format_finding(found) == line
-    answer = make_status("DynamoGraphDeployment", "nvidia.com", "g\r", [found])
+    assert format_finding(finding) == line
+    answer = make_status("DynamoGraphDeployment", "nvidia.com", "g\r", [finding])
     assert answer["message"] == rf'DynamoGraphDeployment.nvidia.com "g\r" is invalid: {line}'
     cause = answer["details"]["causes"][0]
     assert f"{cause['field']}: {cause['message']}" == line
-    assert list_warnings([found._replace(level=Level.WARNING, text="got \n")])[0].isprintable()
+    assert list_warnings([finding._replace(level=Level.WARNING, text="got \n")])[0].isprintable()
 
 
 def test_very_many_warnings_are_counted_instead_of_listed() -> None:
@@ -82,6 +82,6 @@ def test_a_long_warning_gives_up_the_rules_name_first() -> None:
 )
 def test_the_address_of_a_model_keeps_its_password(uri: str) -> None:
     example = parse(f"spec: {{modelType: lora, source: {{uri: {uri!r}}}}}", MODEL_KIND, "model-lora-uri-scheme")
-    found = evaluate(example.review())
-    assert [finding.rule.name for finding in found] == ["model-lora-uri-scheme"]
-    assert "hunter2" not in f"{found[0].text} {found[0].value} {found[0].fix}"
+    findings = evaluate(example.review())
+    assert [finding.rule.name for finding in findings] == ["model-lora-uri-scheme"]
+    assert "hunter2" not in f"{findings[0].text} {findings[0].value} {findings[0].fix}"

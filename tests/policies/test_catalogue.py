@@ -31,9 +31,9 @@ def test_every_code_ever_used_is_here_and_no_other() -> None:
 @pytest.mark.interpreted  # it reads the source of checks
 def test_a_warning_has_a_stage_and_a_code_of_its_own() -> None:
     advice = "a rule that warns has stage=Stage.ADVICE, a code DYN9xx in the rule and in policies/codes.txt, and yields at.warning(...)"
-    for one in (each for each in list_declared() if not each.is_default):
-        marks = {one.stage is Stage.ADVICE, one.code.startswith("DYN9"), "at.warning(" in inspect.getsource(inspect.unwrap(one.check))}
-        assert marks == {one.level is Level.WARNING}, f"{one.name}: {advice}"
+    for item in (each for each in list_declared() if not each.is_default):
+        marks = {item.stage is Stage.ADVICE, item.code.startswith("DYN9"), "at.warning(" in inspect.getsource(inspect.unwrap(item.check))}
+        assert marks == {item.level is Level.WARNING}, f"{item.name}: {advice}"
 
 
 def test_no_rule_keeps_a_text_of_the_skeleton() -> None:
@@ -41,9 +41,9 @@ def test_no_rule_keeps_a_text_of_the_skeleton() -> None:
     assert title is not None
     texts = {title[1], *re.findall(r"^        (\w.+)\n\n", TEMPLATE, re.MULTILINE), *re.findall(r'@differs\("(.+?)"', TEMPLATE)}
     assert len(texts) == 4
-    for one in list_declared():
-        written = {one.title, one.why, one.fix, one.difference and one.difference.because}
-        assert not texts & written, f"{one.name}: write @differs, the title, Why and Fix anew"
+    for declared in list_declared():
+        written = {declared.title, declared.why, declared.fix, declared.difference and declared.difference.because}
+        assert not texts & written, f"{declared.name}: write @differs, the title, Why and Fix anew"
 
 
 def test_no_rule_takes_the_code_or_name_of_a_check() -> None:
@@ -74,9 +74,9 @@ def test_the_specified_rules_are_all_here() -> None:
 
 
 def test_rules_are_found_by_name_and_code() -> None:
-    found = find_rule("DYN201")
-    assert found
-    assert find_rule(" " + found.name) is found
+    match = find_rule("DYN201")
+    assert match
+    assert find_rule(" " + match.name) is match
     assert find_rule("nonsense") is None
 
 
@@ -106,8 +106,8 @@ GOOD = """Title.
 @pytest.mark.parametrize("text", [GOOD, inspect.cleandoc(GOOD)], ids=["until Python 3.12", "from 3.13 on"])
 def test_a_documented_rule_is_accepted(text: str) -> None:
     """The compiler of Python 3.13 takes the indentation of doc strings away."""
-    found = _documented(text)
-    assert (found.title, found.why, found.fix, found.bad, found.good) == (
+    documented = _documented(text)
+    assert (documented.title, documented.why, documented.fix, documented.bad, documented.good) == (
         "Title.",
         "w",
         "f",
@@ -117,9 +117,9 @@ def test_a_documented_rule_is_accepted(text: str) -> None:
 
 
 def test_a_base_is_written_out() -> None:
-    found = _documented(GOOD.replace("name: a", "{lpx worker}").replace("-b", "-      b").replace("+b", "+      b"))
+    documented = _documented(GOOD.replace("name: a", "{lpx worker}").replace("-b", "-      b").replace("+b", "+      b"))
     lines = "spec:\n  components:\n    - name: worker\n      type: lpx\n      lpx: {buildId: b}\n"
-    assert (found.bad, found.good) == ((f"{lines}      b: 1  # expect\n",), (f"{lines}      b: 2\n",))
+    assert (documented.bad, documented.good) == ((f"{lines}      b: 1  # expect\n",), (f"{lines}      b: 2\n",))
 
 
 @pytest.mark.parametrize("section", SECTIONS)
@@ -147,8 +147,8 @@ def test_a_line_that_nobody_knows_does_not_import() -> None:
 
 def test_the_page_of_differences_names_each_rule_that_refuses_any_update() -> None:
     kept = (Stage.IMMUTABLE, Stage.LOCK, Stage.OWNERSHIP)
-    strict = [one for one in list_declared() if one.level is Level.ERROR and not one.ratchets and one.stage not in kept]
+    strict = [known for known in list_declared() if known.level is Level.ERROR and not known.ratchets and known.stage not in kept]
     assert len(strict) >= 20
     page = (ROOT / "docs" / "differences.md").read_text()
     [row] = re.findall(r"^\| ratchet \|.*$", page, re.MULTILINE)
-    assert {one.name for one in strict} == set(re.findall(r"[a-z]+(?:-[a-z]+)+", row))
+    assert {known.name for known in strict} == set(re.findall(r"[a-z]+(?:-[a-z]+)+", row))

@@ -17,9 +17,9 @@ from dynamo_webhooks.policies.rule import DGD_V1ALPHA1, DGDR, Rule
 
 
 def _rule() -> Rule:
-    found = find_rule("mut-dgd-replicas")
-    assert found
-    return found
+    rule = find_rule("mut-dgd-replicas")
+    assert rule
+    return rule
 
 
 def _edits(*pairs: tuple[Path, Any]) -> list[Edit]:
@@ -119,7 +119,7 @@ def test_edits_of_one_parent_share_one_copy_and_the_input_stays() -> None:
         ("spec", "kept"),
         ("spec", "kept", "r"),
     )
-    found = apply(obj, _edits(*((path, kept if path[-1] == "kept" else 1) for path in paths)))
-    assert found == {"spec": {"services": {"a": {"x": 1, "r": 1}, "b": {"r": 1}}, "list": [{}, {"r": 1}], "kept": {"k": 1, "r": 1}}}
+    edited = apply(obj, _edits(*((path, kept if path[-1] == "kept" else 1) for path in paths)))
+    assert edited == {"spec": {"services": {"a": {"x": 1, "r": 1}, "b": {"r": 1}}, "list": [{}, {"r": 1}], "kept": {"k": 1, "r": 1}}}
     assert (obj, kept) == (before, {"k": 1})
-    assert found["spec"]["list"][0] is obj["spec"]["list"][0]
+    assert edited["spec"]["list"][0] is obj["spec"]["list"][0]

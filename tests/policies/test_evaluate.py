@@ -59,8 +59,8 @@ def test_all_findings_of_all_services_come_at_once_whatever_the_order_of_keys() 
     ids=["what it did not touch", "another wrong value at the same place", "a new violation beside an old one"],
 )
 def test_an_update_is_refused_for_what_it_touched_alone(old: dict[str, Any], new: dict[str, Any], refused: list[str]) -> None:
-    found = evaluate(Review(DGD_V1ALPHA1, UPDATE, _graph(**new), _graph(**old), facts=_facts()))
-    errors = [(finding.rule.name, finding.path[2]) for finding in found if finding.level is Level.ERROR]
+    findings = evaluate(Review(DGD_V1ALPHA1, UPDATE, _graph(**new), _graph(**old), facts=_facts()))
+    errors = [(finding.rule.name, finding.path[2]) for finding in findings if finding.level is Level.ERROR]
     assert errors == [("replicas-non-negative", name) for name in refused]
 
 
@@ -98,12 +98,12 @@ def test_what_must_stay_stays_in_the_component_of_a_graph_too() -> None:
 
 def test_a_rule_of_the_whole_graph_that_services_wake_speaks_once() -> None:
     picker = {"componentType": "epp", "eppConfig": {"configMapRef": {"name": "c", "key": "k"}}}
-    found = evaluate(Review(DGD_V1ALPHA1, CREATE, _graph(a=picker, b=picker, c={"componentType": "worker"}), facts=_facts()))
-    assert [(finding.rule.name, finding.path[2]) for finding in found] == [("epp-single-per-graph", "b")]
-    asked = [
+    findings = evaluate(Review(DGD_V1ALPHA1, CREATE, _graph(a=picker, b=picker, c={"componentType": "worker"}), facts=_facts()))
+    assert [(finding.rule.name, finding.path[2]) for finding in findings] == [("epp-single-per-graph", "b")]
+    names = [
         finding.rule.name for finding in evaluate(Review(DGD_V1ALPHA1, CREATE, _graph(a={"topologyConstraint": {"packDomain": "rack"}})))
     ]
-    assert asked.count("topology-spec-required") == 1
+    assert names.count("topology-spec-required") == 1
 
 
 def test_a_default_of_the_whole_graph_that_several_places_wake_edits_once() -> None:
@@ -123,31 +123,31 @@ def test_an_object_on_its_way_out_may_be_written_whatever_it_says() -> None:
 
 @pytest.mark.parametrize("kind", [DGD, DGD_V1ALPHA1])
 @pytest.mark.parametrize(
-    ("version", "found"), [("1.5.0", set()), ("1.6.0", {"dgd-annotation-origin-immutable", "workload-provider-immutable"})]
+    ("version", "names"), [("1.5.0", set()), ("1.6.0", {"dgd-annotation-origin-immutable", "workload-provider-immutable"})]
 )
-def test_two_annotations_stay_on_1_6_even_of_a_graph_on_its_way_out(kind: str, version: str, found: set[str]) -> None:
-    def written(said: str, **more: Any) -> dict[str, Any]:
-        annotations = {"nvidia.com/dynamo-operator-origin-version": said, "nvidia.com/workload-provider": said}
+def test_two_annotations_stay_on_1_6_even_of_a_graph_on_its_way_out(kind: str, version: str, names: set[str]) -> None:
+    def written(value: str, **more: Any) -> dict[str, Any]:
+        annotations = {"nvidia.com/dynamo-operator-origin-version": value, "nvidia.com/workload-provider": value}
         gone = {"metadata": {"annotations": annotations, "deletionTimestamp": "2026-01-01T00:00:00Z", **more}}
         return merged(kind, {**gone, "spec": {"services": {"w": {"replicas": "x"}}, "components": [{"replicas": "x"}]}})
 
     facts = _facts()._replace(operatorVersion=version)
     judged = evaluate(Review(kind, UPDATE, written("1.6.0"), written("1.5.0"), facts=facts))
-    assert {finding.rule.name for finding in judged} == found
+    assert {finding.rule.name for finding in judged} == names
     assert evaluate(Review(kind, UPDATE, written("1.5.0"), written("1.5.0", finalizers=["a/b"]), facts=facts)) == []
 
 
-@pytest.mark.parametrize(("version", "found"), [("1.5.0", ["warn-component-type-unknown"]), ("1.6.0", [])])
-def test_lpx_is_a_known_type_of_v1alpha1_on_1_6(version: str, found: list[str]) -> None:
+@pytest.mark.parametrize(("version", "names"), [("1.5.0", ["warn-component-type-unknown"]), ("1.6.0", [])])
+def test_lpx_is_a_known_type_of_v1alpha1_on_1_6(version: str, names: list[str]) -> None:
     graph = merged(DGD_V1ALPHA1, {"spec": {"services": {"x": {"componentType": "lpx"}}}})
     judged = evaluate(Review(DGD_V1ALPHA1, CREATE, graph, facts=_facts()._replace(operatorVersion=version)))
-    assert [finding.rule.name for finding in judged if finding.path[-1] == "componentType" and finding.rule.code == "DYN907"] == found
+    assert [finding.rule.name for finding in judged if finding.path[-1] == "componentType" and finding.rule.code == "DYN907"] == names
 
 
 def test_an_unknown_fact_is_said_and_not_guessed() -> None:
     graph = merged(DGD_V1ALPHA1, {"spec": {"priorityClassName": "high"}})
-    found = evaluate(Review(DGD_V1ALPHA1, CREATE, graph))
-    assert [(finding.rule.name, finding.level, finding.fact) for finding in found] == [
+    findings = evaluate(Review(DGD_V1ALPHA1, CREATE, graph))
+    assert [(finding.rule.name, finding.level, finding.fact) for finding in findings] == [
         ("priority-class-requires-grove", Level.NOT_EVALUATED, "grove")
     ]
 
@@ -166,11 +166,11 @@ def test_a_rule_that_raises_is_one_finding_and_the_others_still_speak(
     monkeypatch.setattr(engine, "rules", lambda line: (faulty, find_rule("replicas-non-negative")))
     engine._group_rules.cache_clear()
     try:
-        found = evaluate(Review(DGD_V1ALPHA1, CREATE, _graph(a=BROKEN), facts=_facts()))
+        findings = evaluate(Review(DGD_V1ALPHA1, CREATE, _graph(a=BROKEN), facts=_facts()))
     finally:
         engine._group_rules.cache_clear()
-    assert {(finding.rule.name, finding.level) for finding in found} == {("faulty", Level.FAULT), ("replicas-non-negative", Level.ERROR)}
-    assert "secret" not in " ".join(finding.text for finding in found)
+    assert {(finding.rule.name, finding.level) for finding in findings} == {("faulty", Level.FAULT), ("replicas-non-negative", Level.ERROR)}
+    assert "secret" not in " ".join(finding.text for finding in findings)
     assert "faulty" in caplog.text
 
 
@@ -248,10 +248,10 @@ def test_the_same_place_is_told_by_its_name() -> None:
     def value(first: int, second: int) -> dict[str, Any]:
         return {"spec": {"services": {"a": {"x": first}, "b": {"x": second}}}}
 
-    found = [_finding(0)._replace(path=("spec", "services", Key(name), "x")) for name in ("a", "b", "a", "b")]
-    assert list(drop_stored_errors(found, found, value(1, 2), value(1, 2))) == []
-    assert list(drop_stored_errors(found, found, value(1, 2), value(1, 1))) == [found[1], found[3]]
-    assert list(drop_stored_errors(found, found, value(1, 2), {"spec": {}})) == found
+    findings = [_finding(0)._replace(path=("spec", "services", Key(name), "x")) for name in ("a", "b", "a", "b")]
+    assert list(drop_stored_errors(findings, findings, value(1, 2), value(1, 2))) == []
+    assert list(drop_stored_errors(findings, findings, value(1, 2), value(1, 1))) == [findings[1], findings[3]]
+    assert list(drop_stored_errors(findings, findings, value(1, 2), {"spec": {}})) == findings
 
 
 CLIENT: dict[str, Any] = {
@@ -288,5 +288,5 @@ def test_a_frontend_sidecar_must_be_in_the_template_of_each_role() -> None:
     ]
     worker = {"name": "w", "type": "worker", "frontendSidecar": "side", "multinode": {"nodeCount": 2}, "roles": roles}
     review = Review("DynamoGraphDeployment/v1beta1", CREATE, {"spec": {"components": [worker]}}, facts=Facts(grove=True))
-    found = [finding.path for finding in evaluate(review) if finding.rule.name == "frontend-sidecar-unknown"]
-    assert found == [("spec", "components", 0, "roles", 0, "podTemplate", "spec", "containers")]
+    paths = [finding.path for finding in evaluate(review) if finding.rule.name == "frontend-sidecar-unknown"]
+    assert paths == [("spec", "components", 0, "roles", 0, "podTemplate", "spec", "containers")]

@@ -21,35 +21,35 @@ from tools.manual.rules import list_twins, other_version
 def _reported(example: Example, findings: Iterable[Finding]) -> dict[int, set[str]]:
     """The rules that fire, by the line of the block that they report."""
     document = load_documents(example.text, "example")[0]
-    found: dict[int, set[str]] = {}
+    by_line: dict[int, set[str]] = {}
     for finding in findings:
         assert finding.level is not Level.FAULT, finding.text
-        found.setdefault(document.position(finding.path).line, set()).add(finding.rule.name)
-    return found
+        by_line.setdefault(document.position(finding.path).line, set()).add(finding.rule.name)
+    return by_line
 
 
 def test_a_bad_example_is_reported_on_the_marked_line_and_nowhere_else(subtests: pytest.Subtests) -> None:
-    for one in list_shown("bad"):
-        with subtests.test(one.name):
-            marks = one.example.marks
-            assert any(one.rule.name in names for names in marks.values()), "the block must mark a line for its own rule with # expect"
-            assert _reported(one.example, one.findings) == marks
+    for shown in list_shown("bad"):
+        with subtests.test(shown.name):
+            marks = shown.example.marks
+            assert any(shown.rule.name in names for names in marks.values()), "the block must mark a line for its own rule with # expect"
+            assert _reported(shown.example, shown.findings) == marks
 
 
 def test_a_good_example_is_clean_under_all_rules(subtests: pytest.Subtests) -> None:
-    for one in list_shown("good"):
-        with subtests.test(one.name):
-            assert _reported(one.example, one.findings) == {}
+    for shown in list_shown("good"):
+        with subtests.test(shown.name):
+            assert _reported(shown.example, shown.findings) == {}
 
 
 def test_a_rule_leaves_its_object_alone_and_names_its_remedy(subtests: pytest.Subtests) -> None:
-    for one in list_shown("bad"):
-        with subtests.test(one.name):
-            for finding in one.findings:
+    for shown in list_shown("bad"):
+        with subtests.test(shown.name):
+            for finding in shown.findings:
                 begins = r"must |is |a change " if finding.level is Level.WARNING else r"must "
                 assert re.match(rf"({begins})[^\n]*[^.\n]\Z", finding.text), f"{finding.text} is not one sentence without a stop"
                 assert finding.fix or finding.rule.fix
-            assert one.unchanged
+            assert shown.unchanged
 
 
 def test_a_default_makes_after_of_before_and_nothing_more_the_second_time(subtests: pytest.Subtests) -> None:

@@ -80,15 +80,15 @@ def test_a_refused_multinode_graph_names_what_the_cluster_lacks_and_the_way_out(
             wide = {**worker, "multinode": {"nodeCount": 2}, "gpuMemoryService": {"enabled": True, "mode": "interPod"}}
             obj = {**before, "spec": {"services": {"w": wide}, "priorityClassName": "high"}}
             old = before if operation == UPDATE else None
-            found = {
-                one.rule.name: one
-                for one in evaluate(Review("DynamoGraphDeployment/v1alpha1", operation, obj, old, facts=facts_from({**facts, "dra": True})))
+            by_rule = {
+                hit.rule.name: hit
+                for hit in evaluate(Review("DynamoGraphDeployment/v1alpha1", operation, obj, old, facts=facts_from({**facts, "dra": True})))
             }
-            refused = found["multinode-requires-orchestrator"]
+            refused = by_rule["multinode-requires-orchestrator"]
             assert refused.text == f"must not span 2 nodes: {grove}; {LWS} {other}"
             assert refused.fix.startswith(fix)
-            assert found["priority-class-requires-grove"].text.endswith(f": {grove}")
-            assert found["gms-interpod-requires-grove"].text.endswith(f", but {grove}")
+            assert by_rule["priority-class-requires-grove"].text.endswith(f": {grove}")
+            assert by_rule["gms-interpod-requires-grove"].text.endswith(f", but {grove}")
 
 
 ADAPTED = {"componentType": "worker", "scalingAdapter": {"enabled": True}}
@@ -104,10 +104,10 @@ def test_a_refused_change_of_replicas_says_when_no_operator_is_known(subtests: p
         ("kubernetes-admin", "kubernetes-admin", ""),  # an operator beside the cluster
         ("", "", "scale through the adapter"),
     ]
-    for principal, user, said in rows:
-        with subtests.test(said):
+    for principal, user, ending in rows:
+        with subtests.test(ending):
             old, obj = ({"metadata": {"name": "g"}, "spec": {"services": {"w": {**ADAPTED, "replicas": count}}}} for count in (1, 2))
             facts = facts_from({**OFF, "operatorPrincipal": principal})
-            found = evaluate(Review("DynamoGraphDeployment/v1alpha1", UPDATE, obj, old, user=user, facts=facts))
-            texts = [one.text for one in found if one.rule.name == "scaling-adapter-owns-replicas"]
-            assert [text.endswith(said) for text in texts] == [True] * bool(said)
+            findings = evaluate(Review("DynamoGraphDeployment/v1alpha1", UPDATE, obj, old, user=user, facts=facts))
+            texts = [finding.text for finding in findings if finding.rule.name == "scaling-adapter-owns-replicas"]
+            assert [text.endswith(ending) for text in texts] == [True] * bool(ending)

@@ -40,8 +40,8 @@ def test_gpus_are_counted_where_reconciliation_finds_them(subtests: pytest.Subte
     for what, resources, number, path in rows:
         with subtests.test(what):
             containers = [{"name": "main", "resources": yaml.safe_load(resources)}] if path != NOWHERE else [{"name": "side"}, None]
-            found = count_gpus({"podTemplate": {"spec": {"containers": containers}}})
-            assert (found.number, format_path(found.path)) == (number, path if path == NOWHERE else MAIN + path)
+            gpus = count_gpus({"podTemplate": {"spec": {"containers": containers}}})
+            assert (gpus.number, format_path(gpus.path)) == (number, path if path == NOWHERE else MAIN + path)
 
 
 def test_plain_digits_of_any_length_are_read_as_the_go_operator_does() -> None:
@@ -58,4 +58,4 @@ def test_plain_digits_of_any_length_are_read_as_the_go_operator_does() -> None:
         ("-9223372036854775808", -(2**63)),
         ("9" * 1_000_000, None),
     ]
-    assert [(text[:20], found) for text, number in rows if (found := parse_whole_number(text)) != number] == []
+    assert [(text[:20], parsed) for text, number in rows if (parsed := parse_whole_number(text)) != number] == []

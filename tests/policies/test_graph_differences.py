@@ -24,9 +24,9 @@ DISCOVERY = "nvidia.com/dynamo-kube-discovery-mode"
 def names(obj: dict[str, Any], old: dict[str, Any] | None = None, facts: Facts = FACTS) -> list[str]:
     """The rules that find something, each once a finding."""
     review = Review("DynamoGraphDeployment/v1alpha1", CREATE if old is None else UPDATE, obj, old, facts=facts)
-    found = judging.judge(review)
-    assert not [finding for finding in found if finding.level is Level.FAULT]
-    return [finding.rule.name for finding in found]
+    findings = judging.judge(review)
+    assert not [finding for finding in findings if finding.level is Level.FAULT]
+    return [finding.rule.name for finding in findings]
 
 
 def graph(spec: dict[str, Any], **metadata: Any) -> dict[str, Any]:
@@ -83,8 +83,8 @@ def test_several_nodes_need_to_know_of_one_orchestrator(subtests: pytest.Subtest
             written = graph({"services": {"w": {"multinode": {"nodeCount": 2}}}})
             if opted_out:
                 written["metadata"] = {**written["metadata"], "annotations": {"nvidia.com/enable-grove": "false"}}
-            found = names(written, facts=FACTS._replace(grove=grove, lws=lws))
-            assert found == ["multinode-requires-orchestrator"] * idle
+            rules = names(written, facts=FACTS._replace(grove=grove, lws=lws))
+            assert rules == ["multinode-requires-orchestrator"] * idle
 
 
 def test_a_malformed_domain_is_not_called_unknown_too() -> None:
@@ -168,5 +168,5 @@ def test_a_label_key_is_a_qualified_name(subtests: pytest.Subtests) -> None:
     ]
     for key, fits in rows:
         with subtests.test(key=key, fits=fits):
-            found = names(graph({"experimental": {"kvTransferPolicy": {"labelKey": key, "domain": "z"}}}))
-            assert found == ([] if fits else ["kvt-label-key-format"])
+            rules = names(graph({"experimental": {"kvTransferPolicy": {"labelKey": key, "domain": "z"}}}))
+            assert rules == ([] if fits else ["kvt-label-key-format"])

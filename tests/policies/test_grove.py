@@ -35,8 +35,8 @@ def findings(graph: str, services: dict[str, Any]) -> list[Finding]:
     components = [{"name": name, **component} for name, component in services.items()]
     obj = {"metadata": {"name": graph}, "spec": {"components": components, "backendFramework": "vllm"}}
     review = Review("DynamoGraphDeployment/v1beta1", CREATE, obj, facts=Facts(grove=True))
-    found = evaluate(review)
-    return [finding for finding in found if finding.rule.name == "grove-name-length"]
+    judged = evaluate(review)
+    return [finding for finding in judged if finding.rule.name == "grove-name-length"]
 
 
 def test_the_verdict_is_that_of_the_names_spelt_out(subtests: pytest.Subtests) -> None:

@@ -35,8 +35,8 @@ def _shared(*, gpus: str = "1", replicas: int | None = None, **service: Any) -> 
 
 def _scheduled(obj: Fields, name: str) -> Fields:
     obj = copy.deepcopy(obj)
-    for one in obj["spec"]["components"]:
-        one["podTemplate"]["spec"]["schedulerName"] = name
+    for component in obj["spec"]["components"]:
+        component["podTemplate"]["spec"]["schedulerName"] = name
     return obj
 
 
@@ -50,10 +50,10 @@ def _read_fixed(obj: Fields) -> object:
     """What Grove refuses to change."""
     rendered = render(obj, Settings(grove=True))
     assert not rendered.problems
-    template = next(one for one in rendered.children if one["kind"] == "PodCliqueSet")["spec"]["template"]
+    template = next(child for child in rendered.children if child["kind"] == "PodCliqueSet")["spec"]["template"]
     cliques = [
-        (one["name"], one["spec"].get("startsAfter"), one["spec"]["minAvailable"], one["spec"]["podSpec"].get("schedulerName"))
-        for one in template["cliques"]
+        (clique["name"], clique["spec"].get("startsAfter"), clique["spec"]["minAvailable"], clique["spec"]["podSpec"].get("schedulerName"))
+        for clique in template["cliques"]
     ]
     return cliques, template["cliqueStartupType"], template.get("resourceClaimTemplates")
 

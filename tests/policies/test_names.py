@@ -16,9 +16,9 @@ _RULES = {"dynamo-namespace-length", "child-name-length"}
 def _graph(namespace: int, graph: int, component: int, **fields: object) -> Fields:
     metadata = {"name": "g" * graph, "namespace": "n" * namespace}
     engine = {"name": "main", "image": "example/vllm:1.6.0", "args": ["serve"], "resources": {"limits": {"nvidia.com/gpu": "1"}}}
-    one = {"name": "C" * component, "podTemplate": {"spec": {"containers": [engine]}}, **fields}
+    worker = {"name": "C" * component, "podTemplate": {"spec": {"containers": [engine]}}, **fields}
     kind, version = "DynamoGraphDeployment", "nvidia.com/v1beta1"
-    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": {"components": [one]}}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": {"components": [worker]}}
 
 
 def _refused(obj: Fields, *, grove: bool, old: Fields | None = None) -> bool:
@@ -29,12 +29,12 @@ def _refused(obj: Fields, *, grove: bool, old: Fields | None = None) -> bool:
 def _list_names(value: object) -> list[str]:
     """All that becomes a label, and the names of Services, of children."""
     if isinstance(value, list):
-        return [name for one in value for name in _list_names(one)]
+        return [name for item in value for name in _list_names(item)]
     if not isinstance(value, dict):
         return []
-    own = [str(one) for one in (value.get("labels") or {}).values()] if isinstance(value.get("labels"), dict) else []
+    own = [str(label) for label in (value.get("labels") or {}).values()] if isinstance(value.get("labels"), dict) else []
     own += [value["metadata"]["name"]] if value.get("kind") == "Service" else []
-    return own + [name for one in value.values() for name in _list_names(one)]
+    return own + [name for item in value.values() for name in _list_names(item)]
 
 
 @pytest.mark.parametrize("grove", [False, True])

@@ -10,9 +10,9 @@ from tests.policies.pod_edits import EDITS, TAKEN, edited
 @pytest.mark.parametrize("name", EDITS)
 def test_what_an_api_server_refuses_is_found_at_its_place(name: str) -> None:
     spec = edited(name)
-    found = list_refused({}, {"spec": spec})
-    assert bool(found) is (name not in TAKEN), found
-    for path, text in found:
+    faults = list_refused({}, {"spec": spec})
+    assert bool(faults) is (name not in TAKEN), faults
+    for path, text in faults:
         assert text.startswith("must ")
         assert lookup({"spec": spec}, path[:-1]) is not MISSING, path
 

@@ -69,15 +69,15 @@ DIFFERENT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 def test_specs_are_the_same_by_what_they_mean() -> None:
     assert [
-        (what, found)
-        for what, (one, other) in (SAME | DIFFERENT).items()
-        if (found := [asks_for_the_same(one, other, line) for line in Line]) != [what in SAME] * len(Line)
+        (what, answers)
+        for what, (spec, other) in (SAME | DIFFERENT).items()
+        if (answers := [asks_for_the_same(spec, other, line) for line in Line]) != [what in SAME] * len(Line)
     ] == []
 
 
 def test_what_line_1_5_adds_is_different_there_alone() -> None:
-    one, other = {"model": "m"}, {"model": "m", "runtimeVersionOverride": "1.5.0"}
-    assert [asks_for_the_same(one, other, line) for line in (Line.V1_2, Line.V1_5)] == [True, False]
+    spec, other = {"model": "m"}, {"model": "m", "runtimeVersionOverride": "1.5.0"}
+    assert [asks_for_the_same(spec, other, line) for line in (Line.V1_2, Line.V1_5)] == [True, False]
 
 
 def test_an_override_names_a_version_of_our_group(subtests: pytest.Subtests) -> None:
@@ -92,5 +92,5 @@ def test_an_override_names_a_version_of_our_group(subtests: pytest.Subtests) -> 
     for version, fine in rows:
         with subtests.test(version=version, fine=fine):
             spec = {"model": "m", "overrides": {"dgd": {"apiVersion": version, "kind": "DynamoGraphDeployment"}}}
-            found = evaluate(Review("DynamoGraphDeploymentRequest/v1beta1", CREATE, {"spec": spec}, facts=Facts(operatorScope="cluster")))
-            assert [(finding.rule.name, finding.path[-1]) for finding in found] == ([] if fine else [("dgdr-override-kind", "apiVersion")])
+            errors = evaluate(Review("DynamoGraphDeploymentRequest/v1beta1", CREATE, {"spec": spec}, facts=Facts(operatorScope="cluster")))
+            assert [(finding.rule.name, finding.path[-1]) for finding in errors] == ([] if fine else [("dgdr-override-kind", "apiVersion")])

@@ -29,13 +29,13 @@ TEXTS: list[tuple[str, str, str | None, str, str]] = [
 
 
 def test_a_sentence_tells_what_was_seen() -> None:
-    assert [(f"{rule}: {new}", found) for kind, new, old, rule, text in TEXTS if (found := _said(kind, new, old, rule)) != [text]] == []
+    assert [(f"{rule}: {new}", texts) for kind, new, old, rule, text in TEXTS if (texts := _said(kind, new, old, rule)) != [text]] == []
 
 
 def _said(kind: str, new: str, old: str | None, rule: str) -> list[str]:
     obj, before = ({"metadata": {"name": "x"}, "spec": yaml.safe_load(text)} if text is not None else None for text in (new, old))
     assert obj is not None
-    return [one.text for one in judge(Review(kind, CREATE if old is None else UPDATE, obj, before, facts=FACTS)) if one.rule.name == rule]
+    return [hit.text for hit in judge(Review(kind, CREATE if old is None else UPDATE, obj, before, facts=FACTS)) if hit.rule.name == rule]
 
 
 def _serving(name: str, model: str | None, replicas: int) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def test_a_stopped_worker_is_missed_where_no_other_may_serve_its_model() -> None
     """A worker whose command line names no model may serve any."""
     for stopped, running, missed in (("m", "m", 0), ("m", "n", 1), ("m", None, 0), (None, "m", 0), (None, None, 0)):
         spec = {"components": [_serving("a", stopped, 0), _serving("b", running, 1)]}
-        found = judge(Review(DGD, CREATE, {"metadata": {"name": "g"}, "spec": spec}, facts=FACTS))
-        assert [one.path for one in found if one.rule.name == "scale-to-zero-unroutable"] == [
+        findings = judge(Review(DGD, CREATE, {"metadata": {"name": "g"}, "spec": spec}, facts=FACTS))
+        assert [finding.path for finding in findings if finding.rule.name == "scale-to-zero-unroutable"] == [
             ("spec", "components", 0, "replicas")
         ] * missed

@@ -47,9 +47,9 @@ OTHER: Final[dict[str, Any]] = {"spec": {"components": [{"name": "w"}]}}
 
 
 def _place(*path: str | int) -> FieldPath:
-    found = translate_path(KINDS[GRAPH], path, OBJECT, BETA, OTHER)
-    assert found.exact, path
-    return found.path
+    place = translate_path(KINDS[GRAPH], path, OBJECT, BETA, OTHER)
+    assert place.exact, path
+    return place.path
 
 
 def _dotted(path: FieldPath) -> str:
@@ -58,25 +58,25 @@ def _dotted(path: FieldPath) -> str:
 
 def test_names_of_fields_are_those_of_the_lenses() -> None:
     of_component = ("checkpoint", "componentType", "extraPodSpec", "failover", "gpuMemoryService", "sharedMemory.size")
-    found = {name: _dotted(_place(*COMPONENT, *name.split("."))[3:]) for name in of_component}
-    found["services"] = _dotted(_place("spec", "services")[1:])
-    found["service"] = found["services"].removesuffix("s")
-    found["topologyProfile"] = _dotted(_place("spec", "topologyConstraint", "topologyProfile")[2:])
+    names = {name: _dotted(_place(*COMPONENT, *name.split("."))[3:]) for name in of_component}
+    names["services"] = _dotted(_place("spec", "services")[1:])
+    names["service"] = names["services"].removesuffix("s")
+    names["topologyProfile"] = _dotted(_place("spec", "topologyConstraint", "topologyProfile")[2:])
     *above, limits, gpu = _place(*COMPONENT, "resources", "limits", "gpu")
     assert above[-3:] == ["containers", "main", "resources"]
-    found["resources.limits.gpu"] = f"resources.{limits}[{gpu}] of the main container"
+    names["resources.limits.gpu"] = f"resources.{limits}[{gpu}] of the main container"
     for field in ("command", "image"):
         *pod, containers, main, last = _place(*COMPONENT, "extraPodSpec", "mainContainer", field)[3:]
-        found[f"extraPodSpec.mainContainer.{field}"] = f"{last} of the container {main} in {_dotted((*pod, containers))}"
+        names[f"extraPodSpec.mainContainer.{field}"] = f"{last} of the container {main} in {_dotted((*pod, containers))}"
     cache_of = {"services": {"w": {"volumeMounts": [{"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}]}}}
     [made] = convert(KINDS[GRAPH], {"spec": cache_of}, BETA).object["spec"]["components"]
-    [found["useAsCompilationCache"]] = made.keys() - {"name", "podTemplate"}
-    [found["mountPoint"]] = made[found["useAsCompilationCache"]].keys() - {"pvcName"}
+    [names["useAsCompilationCache"]] = made.keys() - {"name", "podTemplate"}
+    [names["mountPoint"]] = made[names["useAsCompilationCache"]].keys() - {"pvcName"}
     for spelling in ("intraPod", "interPod"):
         gms = {"gpuMemoryService": {"enabled": True, "mode": spelling}}
         [there] = convert(KINDS[GRAPH], {"spec": {"services": {"w": gms}}}, BETA).object["spec"]["components"]
-        found[spelling] = there["experimental"]["gpuMemoryService"]["mode"]
-    assert found == NAMES
+        names[spelling] = there["experimental"]["gpuMemoryService"]["mode"]
+    assert names == NAMES
 
 
 @cache
@@ -108,8 +108,8 @@ def _moved(kind: str) -> frozenset[str]:
         return frozenset()
     services = whole_schema(GRAPH, ALPHA)["properties"]["spec"]["properties"]["services"]
     fields = services["additionalProperties"]["properties"]
-    found = {name: translate_path(KINDS[GRAPH], (*COMPONENT, name), OBJECT, BETA, OTHER) for name in fields}
-    return frozenset(name for name, place in found.items() if place.exact and place.path[3:] != (name,))
+    places = {name: translate_path(KINDS[GRAPH], (*COMPONENT, name), OBJECT, BETA, OTHER) for name in fields}
+    return frozenset(name for name, place in places.items() if place.exact and place.path[3:] != (name,))
 
 
 def foreign(text: str, kind: str, version: str, *, of_graph: bool = False) -> set[str]:
@@ -120,8 +120,8 @@ def foreign(text: str, kind: str, version: str, *, of_graph: bool = False) -> se
     other = ALPHA if version == BETA else BETA
     only = _names(kind, other) - _names(kind, version) - VALUES
     moved = _moved(kind) if version == BETA else frozenset()
-    found = {name[0] for name in NAME.finditer(bare) if name[0] in only or (name[0] in moved and not bare[: name.start()].endswith("."))}
-    return found | ({"service"} if of_graph and version == BETA and SERVICE.search(bare) else set())
+    names = {name[0] for name in NAME.finditer(bare) if name[0] in only or (name[0] in moved and not bare[: name.start()].endswith("."))}
+    return names | ({"service"} if of_graph and version == BETA and SERVICE.search(bare) else set())
 
 
 def test_the_check_finds_names_of_the_other_version() -> None:
@@ -138,7 +138,7 @@ def test_the_check_finds_names_of_the_other_version() -> None:
         ("set `sharedMemorySize`", ALPHA, {"sharedMemorySize"}),
         ("in `spec.components`", ALPHA, {"components"}),
     ]
-    assert [(text, found) for text, version, names in rows if (found := foreign(text, GRAPH, version, of_graph=True)) != names] == []
+    assert [(text, reported) for text, version, names in rows if (reported := foreign(text, GRAPH, version, of_graph=True)) != names] == []
 
 
 def _of_graph(rule: Rule) -> bool:
@@ -248,10 +248,10 @@ def test_a_value_is_never_read_as_a_reference() -> None:
             f'a service "{name}" {{name: x}} {{}}', f'a component "{name}" {{name: x}} {{}}'
         )
         restart = {"id": "r", "strategy": {"order": ["w", name]}}
-        found = evaluate(Review(DGD, CREATE, {"spec": {"components": [{"name": "w"}], "restart": restart}}, facts=Facts(grove=True)))
-        said = next(finding for finding in found if finding.rule.name == "restart-order-unknown")
-        assert said.text == f'must be a component of this graph, got "{name}"'
-        assert reword_finding(said, ALPHA).text == f'must be a service of this graph, got "{name}"'
+        findings = evaluate(Review(DGD, CREATE, {"spec": {"components": [{"name": "w"}], "restart": restart}}, facts=Facts(grove=True)))
+        refusal = next(finding for finding in findings if finding.rule.name == "restart-order-unknown")
+        assert refusal.text == f'must be a component of this graph, got "{name}"'
+        assert reword_finding(refusal, ALPHA).text == f'must be a service of this graph, got "{name}"'
 
 
 def test_values_are_put_into_the_words_of_their_version() -> None:

@@ -20,8 +20,8 @@ def stored(obj: Fields, version: str = VERSION, **facts: Any) -> Fields:
 
 def rendered(obj: Fields, **settings: Any) -> RenderedChildren:
     """All children of an object that is created now."""
-    found = Settings(**{"operator_version": VERSION, **settings})
-    return render(stored(obj, found.operator_version), found)
+    chosen = Settings(**{"operator_version": VERSION, **settings})
+    return render(stored(obj, chosen.operator_version), chosen)
 
 
 def children(obj: Fields, **settings: Any) -> dict[str, Fields]:
@@ -29,10 +29,10 @@ def children(obj: Fields, **settings: Any) -> dict[str, Fields]:
     done = rendered(obj, **settings)
     assert [str(problem) for problem in done.problems] == []
     named = {}
-    for one in done.children:
-        name = one["metadata"]["name"]
-        generation = (one["metadata"].get("labels") or {}).get("nvidia.com/dynamo-worker-hash")
-        named[f"{one['kind']} {name.removesuffix(f'-{generation}') if generation else name}"] = one
+    for child in done.children:
+        name = child["metadata"]["name"]
+        generation = (child["metadata"].get("labels") or {}).get("nvidia.com/dynamo-worker-hash")
+        named[f"{child['kind']} {name.removesuffix(f'-{generation}') if generation else name}"] = child
     return named
 
 
@@ -77,26 +77,26 @@ def vllm(name: str = "worker", kind: str = "worker", *, gpus: str = "1", args: t
     return component(name, kind, {**main, **fields.pop("main", {})}, **fields)
 
 
-def pod_of(found: Fields) -> Fields:
+def pod_of(deployment: Fields) -> Fields:
     """The pod spec of a Deployment."""
-    spec: Fields = found["spec"]["template"]["spec"]
+    spec: Fields = deployment["spec"]["template"]["spec"]
     return spec
 
 
-def main_of(found: Fields) -> Fields:
+def main_of(deployment: Fields) -> Fields:
     """The first container of a Deployment's pods."""
-    out: Fields = pod_of(found)["containers"][0]
+    out: Fields = pod_of(deployment)["containers"][0]
     return out
 
 
 def env_of(container: Fields) -> dict[str, Any]:
     """A container's variables: values by name, sources where there is no value."""
-    return {one["name"]: one.get("value", one.get("valueFrom", "")) for one in container["env"]}
+    return {entry["name"]: entry.get("value", entry.get("valueFrom", "")) for entry in container["env"]}
 
 
 def walk(value: Any) -> Iterator[Fields]:
     """Every map anywhere in a value."""
     if isinstance(value, dict):
         yield value
-    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from walk(one)
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from walk(item)

@@ -49,16 +49,16 @@ def settings(more: str = "", version: str = "") -> OperatorConfiguration:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "config.yaml"
         file.write_text(CONFIGURATION + more)
-        found = load_configuration(str(file), {}).configuration
-    return replace(found, operator=replace(found.operator, version=version)) if version else found
+        config = load_configuration(str(file), {}).configuration
+    return replace(config, operator=replace(config.operator, version=version)) if version else config
 
 
 class Site:
     """One cluster; reconcilers come and go."""
 
-    def __init__(self, found: OperatorConfiguration | None = None) -> None:
+    def __init__(self, config: OperatorConfiguration | None = None) -> None:
         self.storage, self.timing = Storage(), Timing()
-        self.settings = found or settings()
+        self.settings = config or settings()
         self.callers: dict[str, Any] = {}  # what a reconciler calls beside the cluster
         self.cluster = MemoryCluster(MANAGER, storage=self.storage, served=SERVED)
         self.user = MemoryCluster("kubectl", storage=self.storage, served=SERVED)
@@ -200,9 +200,9 @@ class Site:
 
     async def get(self, resource: Resource, name: str, namespace: str = NAMESPACE) -> Node:
         """An object as it is stored."""
-        found = await self.user.get(resource, name, namespace)
-        assert found is not None
-        return found
+        obj = await self.user.get(resource, name, namespace)
+        assert obj is not None
+        return obj
 
     async def graph(self, name: str = "g") -> Node:
         """A graph as it is stored."""
@@ -251,12 +251,12 @@ class Site:
 
     def refuse(self, error: Exception, verb: str, resource: Resource, name: str = "") -> Callable[[], None]:
         """Has calls of the reconciler fail, of one object or of all; returns what mends that."""
-        asked = (verb, resource)
-        return self.cluster.fail(lambda by, what, _, called: error if (by, what) == asked and name in ("", called) else None)
+        call = (verb, resource)
+        return self.cluster.fail(lambda by, what, _, called: error if (by, what) == call and name in ("", called) else None)
 
     def written(self, since: int = 0) -> list[tuple[str, str, str]]:
         """What the reconciler has written since so many writes, but for its Leases."""
-        return [one for one in self.cluster.writes[since:] if one[1] != LEASES.plural]
+        return [write for write in self.cluster.writes[since:] if write[1] != LEASES.plural]
 
     async def writes_within(self, seconds: float) -> list[tuple[str, str, str]]:
         """What the reconciler writes while time passes, but for its Leases."""
@@ -266,12 +266,12 @@ class Site:
 
     async def all(self, resource: Resource) -> dict[str, Node]:
         """All objects of a resource by name."""
-        return {one["metadata"]["name"]: one for one in (await self.user.list(resource)).items}
+        return {obj["metadata"]["name"]: obj for obj in (await self.user.list(resource)).items}
 
     async def events(self) -> list[tuple[str, str, str]]:
         """(object, reason, message) of all Events, oldest first."""
-        found = [record.obj for key, record in self.storage.records.items() if key[1] == CORE_EVENTS.plural]
-        return [(one["involvedObject"]["name"], one["reason"], one["message"]) for one in found]
+        events = [record.obj for key, record in self.storage.records.items() if key[1] == CORE_EVENTS.plural]
+        return [(event["involvedObject"]["name"], event["reason"], event["message"]) for event in events]
 
     async def reasons(self) -> list[str]:
         """The reasons of all Events."""
@@ -280,14 +280,14 @@ class Site:
     async def condition(self, name: str = "g", kind: str = "Ready") -> Node:
         """A condition of a graph, empty when it has none of the type."""
         status = (await self.graph(name)).get("status") or {}
-        return next((one for one in status.get("conditions") or () if one["type"] == kind), {})
+        return next((condition for condition in status.get("conditions") or () if condition["type"] == kind), {})
 
     async def workers(self, name: str = "g") -> dict[str, int]:
         """Replicas that each generation of workers of a graph asks for."""
-        found = (await self.all(COMPONENTS)).values()
-        mine = [one for one in found if one["metadata"]["labels"].get("nvidia.com/dynamo-graph-deployment-name") == name]
+        live = (await self.all(COMPONENTS)).values()
+        mine = [obj for obj in live if obj["metadata"]["labels"].get("nvidia.com/dynamo-graph-deployment-name") == name]
         mark = "nvidia.com/dynamo-worker-hash"
-        return {one["metadata"]["name"]: one["spec"].get("replicas", 1) for one in mine if mark in one["metadata"]["labels"]}
+        return {obj["metadata"]["name"]: obj["spec"].get("replicas", 1) for obj in mine if mark in obj["metadata"]["labels"]}
 
     async def adapters(self) -> dict[str, Node]:
         """All scaling adapters."""
@@ -333,8 +333,8 @@ def _plain(value: Any) -> Any:
         APPLIED_HASH,
     }
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items() if name not in dropped}
-    return [_plain(one) for one in value] if isinstance(value, list) else value
+        return {name: _plain(item) for name, item in value.items() if name not in dropped}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 def draft(resource: Resource, name: str, metadata: Node | None = None, **rest: Any) -> Node:

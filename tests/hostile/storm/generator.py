@@ -18,8 +18,8 @@ import uvloop
 from tests.hostile.storm.kinds import KINDS, Kind, opened
 
 SOURCES: Final = tuple(f"127.0.0.{number}" for number in range(2, 10))  # clients of IPv4; 127.0.0.1 is left to victims
-MOST_OPEN: Final = 4_000
-MOST_A_SECOND: Final = 2_000  # connections on average: bounds their count by the time
+MAX_OPEN_CONNECTIONS: Final = 4_000
+MAX_CONNECTIONS_A_SECOND: Final = 2_000  # on average: bounds their count by the time
 HANDS: Final = 5  # attacks at once, if nothing is said of their size
 LASTS: Final = (1.0, 8.0)  # seconds
 
@@ -48,7 +48,7 @@ class Generator:
 
     def __init__(self, order: Order) -> None:
         self._order = order
-        self._room = asyncio.Semaphore(MOST_OPEN)
+        self._room = asyncio.Semaphore(MAX_OPEN_CONNECTIONS)
         self._end = asyncio.get_running_loop().time() + order.seconds
         self.opened: Counter[str] = Counter()
 
@@ -75,7 +75,7 @@ class Generator:
             port = chooser.choice(kind.ports)
             host = webhooks if port == "webhooks" else "127.0.0.1"
             source = "" if ":" in host else chooser.choice(sources)
-            if self.opened.total() < self._order.seconds * MOST_A_SECOND:
+            if self.opened.total() < self._order.seconds * MAX_CONNECTIONS_A_SECOND:
                 async with self._room:
                     self.opened[name] += 1
                     tls = kind.tls and port == "webhooks"

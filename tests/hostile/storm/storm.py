@@ -15,11 +15,11 @@ from tests.hostile.storm.victims import Victims
 from tests.webhooks.processes import ROOT, Command
 
 MIB: Final = 1024 * 1024
-MOST: Final = 500 * MIB  # of all processes of a pod
+MAX_MEMORY_BYTES: Final = 500 * MIB  # of all processes of a pod
 MORE: Final = 100 * MIB  # than at the start, so many seconds after a storm:
 AFTERWARDS: Final = 10.0
-FRESH: Final = 1.0  # seconds of the server's work before an answer over a new connection
-KEPT: Final = 0.5  # and over one that is kept
+FRESH_SECONDS: Final = 1.0  # of the server's work before an answer over a new connection
+KEPT_SECONDS: Final = 0.5  # and over one that is kept
 LISTEN: Final = ("--listen", ":0")  # by IPv6, too
 _LOOKS: Final = 0.2  # seconds between two looks at memory
 
@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
 
     def late(self) -> list[str]:
         """Whom the server let wait while it worked too long for others."""
-        waited = ((self.victims.kept, KEPT), (self.victims.fresh, FRESH))
+        waited = ((self.victims.kept, KEPT_SECONDS), (self.victims.fresh, FRESH_SECONDS))
         return [
             f"{seen.name}: must be answered after {most:g} s of work, was {seen.behind:.2f}" for seen, most in waited if seen.behind > most
         ]
@@ -48,14 +48,14 @@ class Outcome(NamedTuple):
         """What of memory went beyond its bound."""
         before, most, after = (each // MIB for each in (self.before, self.most, self.after))
         return [
-            *([f"memory must stay below {MOST // MIB} MiB, was {most}"] if self.most >= MOST else []),
+            *([f"memory must stay below {MAX_MEMORY_BYTES // MIB} MiB, was {most}"] if self.most >= MAX_MEMORY_BYTES else []),
             *([f"memory must be back within {MORE // MIB} MiB of {before}, was {after}"] if self.after >= self.before + MORE else []),
         ]
 
     def __str__(self) -> str:
         memory = " → ".join(f"{each // MIB}" for each in (self.before, self.most, self.after))
-        said = "; ".join(map(str, self.victims.all))
-        return f"{memory} MiB; {said}; their own lag {self.victims.lag:.2f} s; {self.opened}"
+        victims = "; ".join(map(str, self.victims.all))
+        return f"{memory} MiB; {victims}; their own lag {self.victims.lag:.2f} s; {self.opened}"
 
 
 class Attacked(NamedTuple):
@@ -98,8 +98,8 @@ async def storm(servers: Sequence[Attacked], order: Order) -> list[Outcome]:
 def _generate(order: Order) -> dict[str, int]:
     words = (sys.executable, "-m", "tests.hostile.storm.generator", json.dumps(order._asdict()))
     done = subprocess.run(words, stdout=subprocess.PIPE, cwd=ROOT, timeout=order.seconds + 60, check=True)
-    found: dict[str, int] = json.loads(done.stdout)
-    return found
+    counts: dict[str, int] = json.loads(done.stdout)
+    return counts
 
 
 async def _settled(processes: list[int], before: list[int]) -> list[int]:

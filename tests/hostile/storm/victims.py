@@ -14,8 +14,8 @@ from tests.footprint import spent
 from tests.webhooks.requests import GRAPHS, graph, review
 from tests.webhooks.serving import Client
 
-PATIENCE: Final = 10.0  # seconds, as an API server
-PROBE_PATIENCE: Final = 5.0  # as the manifests have it
+WAIT_SECONDS: Final = 10.0  # as an API server
+PROBE_WAIT_SECONDS: Final = 5.0  # as the manifests have it
 PAUSE: Final = 1.0  # seconds between two fresh connections, and between two probes
 _BODY: Final = review(graph())
 SOURCE: Final = "127.0.1.1"  # an address of its own, as an API server's: none of the generator shares its turns
@@ -56,10 +56,10 @@ class Victims:
         """Asks until the end."""
         async with asyncio.TaskGroup() as group:
             for seen, pause, patience, ask in (
-                (self.kept, 0.1, PATIENCE, self._ask),
-                (self.fresh, PAUSE, PATIENCE, self._ask_anew),
-                (self.ready, PAUSE, PROBE_PATIENCE, lambda: self._probe("/readyz")),
-                (self.alive, PAUSE, PROBE_PATIENCE, lambda: self._probe("/healthz")),
+                (self.kept, 0.1, WAIT_SECONDS, self._ask),
+                (self.fresh, PAUSE, WAIT_SECONDS, self._ask_anew),
+                (self.ready, PAUSE, PROBE_WAIT_SECONDS, lambda: self._probe("/readyz")),
+                (self.alive, PAUSE, PROBE_WAIT_SECONDS, lambda: self._probe("/healthz")),
             ):
                 group.create_task(self._repeat(seen, pause, patience, ask, end))
             group.create_task(self._watch_lag(end))
@@ -70,12 +70,12 @@ class Victims:
         if self._connection is None:
             self._connection = await self._connect()
         try:
-            said = await _judged(self._connection)
+            complaint = await _judged(self._connection)
         except BaseException:
             self._connection.writer.transport.abort()
             self._connection = None
             raise
-        return said
+        return complaint
 
     async def _ask_anew(self) -> str:
         connection = await self._connect()
@@ -103,14 +103,14 @@ class Victims:
             began, worked = clock(), spent(self._process)
             try:
                 async with asyncio.timeout(patience):
-                    said = await ask()
+                    complaint = await ask()
             except (OSError, EOFError, TimeoutError) as error:
-                said = repr(error)
+                complaint = repr(error)
             took = clock() - began
             seen.longest = max(seen.longest, took)
             seen.behind = max(seen.behind, spent(self._process) - worked)
-            if said:
-                seen.failures.append(f"after {took:.2f} s: {said}")
+            if complaint:
+                seen.failures.append(f"after {took:.2f} s: {complaint}")
             else:
                 seen.answered += 1
             with contextlib.suppress(TimeoutError):

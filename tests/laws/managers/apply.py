@@ -101,17 +101,17 @@ class Updater:
     def _as(self, obj: Object, version: str) -> Object:
         if version_of(obj) == version:
             return obj
-        found = self._convert(obj, version)
-        validate(type_of(self.kind, version, self._line), found)
-        return found
+        converted = self._convert(obj, version)
+        validate(type_of(self.kind, version, self._line), converted)
+        return converted
 
     def _updated(
         self, old: Object, new: Object, version: str, managers: Managers, who: Who, *, force: bool, reset: Fields | None = None
     ) -> tuple[Managers, Changes]:
         """Takes from the others what changed; what they own of it is a conflict unless it is forced."""
-        found = compare(type_of(self.kind, version, self._line), old, new)
-        found = Changes(*(fields.without(_reset(who) if reset is None else reset) for fields in found))
-        changes = {version: found}
+        own = compare(type_of(self.kind, version, self._line), old, new)
+        own = Changes(*(fields.without(_reset(who) if reset is None else reset) for fields in own))
+        changes = {version: own}
         conflicts: dict[Who, Fields] = {}
         for other, owned in managers.items():
             if other != who and owned.version not in changes:
@@ -128,7 +128,7 @@ class Updater:
                 fields = fields - conflicts.get(other, NOTHING) - changes[owned.version].removed
             if fields:
                 left[other] = Owned(owned.version, fields)
-        return left, found
+        return left, own
 
     def _pruned(self, merged: Object, managers: Managers, version: str, last: Owned | None) -> Object:
         """Without what the manager applied last time and nobody owns now."""

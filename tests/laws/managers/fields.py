@@ -26,10 +26,10 @@ class Fields:
     @classmethod
     def of(cls, *paths: Path) -> Fields:
         """The set of some paths."""
-        found = cls()
+        fields = cls()
         for path in paths:
-            found.insert(path)
-        return found
+            fields.insert(path)
+        return fields
 
     def insert(self, path: Path) -> None:
         """Adds a path, but not those above it; the whole object is no field."""
@@ -114,12 +114,12 @@ NOTHING: Final = Fields()
 
 def read(v1: dict[str, Any]) -> Fields:
     """Reads `fieldsV1`; keys are written as this module writes them, whatever the order or spaces of their JSON."""
-    found = Fields()
+    fields = Fields()
     for element, below in v1.items():
         if element == ".":
             continue
         if "." in below or not below:
-            found.members.add(element)
+            fields.members.add(element)
         if any(name != "." for name in below):
-            found.children[element] = read(below)
-    return found
+            fields.children[element] = read(below)
+    return fields

@@ -40,7 +40,7 @@ ASIDE: Final = {
 # part gets the defaults of the other version, and with them what the object has there.
 WHOLE: Final = {ALPHA: {"f:enableGpuDiscovery", "f:useMocker"}, BETA: {"f:searchStrategy"}}
 # Defaults of v1beta1 in requests: they show in v1alpha1, and stay, owned by nobody, when what stood beside them goes.
-SHOWN: Final = {"f:isl": 4000, "f:osl": 1000, "f:pvcMountPath": "/opt/model-cache", "f:trustRemoteCode": False}
+DEFAULTS: Final = {"f:isl": 4000, "f:osl": 1000, "f:pvcMountPath": "/opt/model-cache", "f:trustRemoteCode": False}
 ABOUT: Final = 400  # characters of a value that a complaint shows
 
 
@@ -67,24 +67,24 @@ class Holder(Protocol):
 def breaches(sequence: Sequence, holder: Callable[[str], Holder]) -> list[str]:
     """What the first step that breaks the law breaks; nothing when all is well. `holder` makes one that holds nothing yet, for a kind."""
     server = holder(sequence.kind)
-    said: dict[str, Step] = {}
+    applied: dict[str, Step] = {}
     for number, step in enumerate(sequence.steps):
         before = {version: server.read(version) for version in VERSIONS} if number else {}
         try:
             written = write(server, step)
         except (ConflictError, InvalidError) as error:
-            found = [f"refused: {error!r}"]
+            broken = [f"refused: {error!r}"]
         else:
-            dropped = said.get(step.manager) if step.intent is Intent.DROP else None
+            dropped = applied.get(step.manager) if step.intent is Intent.DROP else None
             if step.manager == SUCCESSOR:
-                said.pop(OWNER, None)  # has been overruled, and does not come back
+                applied.pop(OWNER, None)  # has been overruled, and does not come back
             if step.applies:
-                said[step.manager] = step
-            found = list(_broken(server, step, written, before, said, dropped))
-            if step.intent is Intent.MOVE and not found:
-                found += _moved(server, sequence.steps[: number + 1], holder(sequence.kind))
-        if found:
-            return [f"step {number}, {step.intent.value} {step.version} by {step.manager}: {text[:ABOUT]}" for text in found]
+                applied[step.manager] = step
+            broken = list(_broken(server, step, written, before, applied, dropped))
+            if step.intent is Intent.MOVE and not broken:
+                broken += _moved(server, sequence.steps[: number + 1], holder(sequence.kind))
+        if broken:
+            return [f"step {number}, {step.intent.value} {step.version} by {step.manager}: {text[:ABOUT]}" for text in broken]
     return []
 
 
@@ -96,24 +96,24 @@ def write(server: Holder, step: Step) -> Written:
 
 
 def _broken(
-    server: Holder, step: Step, written: Written, before: dict[str, Object], said: dict[str, Step], dropped: Step | None
+    server: Holder, step: Step, written: Written, before: dict[str, Object], applied: dict[str, Step], dropped: Step | None
 ) -> Iterator[str]:
-    for last in said.values():
+    for last in applied.values():
         yield from _lost(server, last)
     if step.applies:
         if dropped is not None:
             yield from _dropped(server, before[step.version], dropped, step)
     else:
         yield from _apart(server, step, written, before)
-    yield from _again(server, said)
+    yield from _again(server, applied)
 
 
 def _lost(server: Holder, last: Step) -> Iterator[str]:
     """What a manager said and isn't there."""
     live = server.read(last.version)
     default(live, load_schema(server.kind, last.version, server.line))
-    found = compare(type_of(server.kind, last.version, server.line), live, _laid(server, live, last))
-    for changed in (found.added, found.modified):
+    changes = compare(type_of(server.kind, last.version, server.line), live, _laid(server, live, last))
+    for changed in (changes.added, changes.modified):
         if changed:
             yield f"lost of what {last.manager} said in {last.version}: {changed.v1()}"
 
@@ -125,17 +125,17 @@ def _laid(server: Holder, live: Object, last: Step) -> Object:
     return merged
 
 
-def _again(server: Holder, said: dict[str, Step]) -> Iterator[str]:
+def _again(server: Holder, applied: dict[str, Step]) -> Iterator[str]:
     """What writes something though it was said before; the remainder may be completed once, where that shows in neither version."""
     shown = _shown_in_both(server)
-    found = list(_repeated(server, said))
-    if found and not any(each.endswith("generation") for each in found) and _shown_in_both(server) == shown:
-        found = list(_repeated(server, said))
-    yield from found
+    repeated = list(_repeated(server, applied))
+    if repeated and not any(each.endswith("generation") for each in repeated) and _shown_in_both(server) == shown:
+        repeated = list(_repeated(server, applied))
+    yield from repeated
 
 
-def _repeated(server: Holder, said: dict[str, Step]) -> Iterator[str]:
-    for last in said.values():
+def _repeated(server: Holder, applied: dict[str, Step]) -> Iterator[str]:
+    for last in applied.values():
         try:
             written = server.apply(last.body, last.manager)
         except (ConflictError, InvalidError) as error:
@@ -157,10 +157,10 @@ def _apart(server: Holder, step: Step, written: Written, before: dict[str, Objec
     own = _paths(step.body) if step.intent is Intent.EDIT else {("f:metadata",)} if step.intent is Intent.LABEL else {("f:status",)}
     for version in VERSIONS:
         kind = type_of(server.kind, version, server.line)
-        found = compare(kind, _without_annotations(before[version]), _without_annotations(server.read(version)))
-        for name, changed in zip(("added", "removed", "modified"), found, strict=True):
+        changes = compare(kind, _without_annotations(before[version]), _without_annotations(server.read(version)))
+        for name, changed in zip(("added", "removed", "modified"), changes, strict=True):
             allowed = own if name != "removed" else set()
-            beyond = [path for path in changed.paths() if path not in _SERVERS and not any(path[: len(one)] == one for one in allowed)]
+            beyond = [path for path in changed.paths() if path not in _SERVERS and not any(path[: len(top)] == top for top in allowed)]
             if beyond and not (version != step.version and step.intent is Intent.EDIT):
                 yield f"{name} in {version}: {sorted(beyond)}"
 
@@ -189,25 +189,25 @@ def _dropped(server: Holder, before: Object, last: Step, step: Step) -> Iterator
     """What didn't go with the smaller manifest, and what went with it."""
     kind = type_of(server.kind, step.version, server.line)
     after = server.read(step.version)
-    old, new = (fields_of(kind, one.body) for one in (last, step))
+    old, new = (fields_of(kind, manifest.body) for manifest in (last, step))
     gone = old.with_named(kind) - new.with_named(kind)
     left = (old - new - _owned_by_others(server, step.version)) & fields_of(kind, after)
     left -= _defaults(server, step.version, remove(kind, after, left))
     if still := [path for path in left.paths() if not _held_elsewhere(server, path, step) and not _shown(after, path)]:
         yield f"still there: {sorted(still)}"
     gone |= compare(kind, last.body, step.body).modified  # lists that are merged as a whole
-    found = compare(kind, _without_annotations(before), _without_annotations(after))
-    for name, changed in (("added", found.added), ("modified", found.modified), ("removed", found.removed)):
+    changes = compare(kind, _without_annotations(before), _without_annotations(after))
+    for name, changed in (("added", changes.added), ("modified", changes.modified), ("removed", changes.removed)):
         if beyond := [path for path in changed.paths() if path not in _SERVERS and not _within(path, gone)]:
             yield f"{name}, too: {sorted(beyond)}"
 
 
 def _owned_by_others(server: Holder, version: str) -> Fields:
-    kind, found = type_of(server.kind, version, server.line), Fields()
+    kind, theirs = type_of(server.kind, version, server.line), Fields()
     for who, owned in server.managers.items():
         if owned.version == version and who.name != OWNER:
-            found |= owned.fields.with_named(kind)
-    return found
+            theirs |= owned.fields.with_named(kind)
+    return theirs
 
 
 def _held_elsewhere(server: Holder, path: tuple[str, ...], step: Step) -> bool:
@@ -220,8 +220,8 @@ def _held_elsewhere(server: Holder, path: tuple[str, ...], step: Step) -> bool:
     if all(owned.version == version for owned in server.managers.values()):
         return False
     if server.kind == REQUEST:
-        said = {element for one in fields_of(type_of(server.kind, version, server.line), step.body).paths() for element in one}
-        return bool((ASIDE[version] | SHOWN.keys() | {"f:mocker"}) & set(path) and (ASIDE[version] & said or said >= WHOLE[version]))
+        names = {element for place in fields_of(type_of(server.kind, version, server.line), step.body).paths() for element in place}
+        return bool((ASIDE[version] | DEFAULTS.keys() | {"f:mocker"}) & set(path) and (ASIDE[version] & names or names >= WHOLE[version]))
     item = path[-1].startswith("k:") or (path[-1] == "f:name" and path[-2].startswith("k:")) or path[1:-1] == ("f:services",)
     return item or bool((ALPHA_ALONE | ATOMIC_IN_BETA if version == ALPHA else ATOMIC_IN_ALPHA) & set(path))
 
@@ -231,7 +231,7 @@ def _shown(live: Object, path: tuple[str, ...]) -> bool:
     value: Any = live
     for element in path:
         value = value.get(element.removeprefix("f:")) if type(value) is dict else None
-    return path[-1] in SHOWN and bool(value == SHOWN[path[-1]])
+    return path[-1] in DEFAULTS and bool(value == DEFAULTS[path[-1]])
 
 
 def _defaults(server: Holder, version: str, obj: Object) -> Fields:
@@ -267,13 +267,13 @@ def _moved(server: Holder, steps: tuple[Step, ...], alone: Holder) -> Iterator[s
             yield f"alone: {error!r}"
             return
     kind = type_of(server.kind, BETA, server.line)
-    have, want = (sorted_lists(kind, _filled(server, BETA, found.read(BETA))) for found in (server, alone))
-    found = compare(kind, want, have)
+    have, want = (sorted_lists(kind, _filled(server, BETA, holder.read(BETA))) for holder in (server, alone))
+    changes = compare(kind, want, have)
     # what the owner still holds, and the successor can't say
     overruled = BETA_ALONE if steps[-1].manager == SUCCESSOR or _whole(server, steps[-1]) else set()
     if any(step.intent is Intent.DROP for step in steps):  # what may have stayed then
-        overruled = BETA_ALONE | SHOWN.keys() | {"f:mocker"} if server.kind == REQUEST else overruled | TWO_PLACES
-    for name, changed in zip(("added", "removed", "modified"), found, strict=True):
+        overruled = BETA_ALONE | DEFAULTS.keys() | {"f:mocker"} if server.kind == REQUEST else overruled | TWO_PLACES
+    for name, changed in zip(("added", "removed", "modified"), changes, strict=True):
         allowed = {path for path in changed.paths() if overruled & set(path) or _shown(have, path)}
         allowed |= {path[:length] for path in allowed for length in range(1, len(path))}
         if beyond := [path for path in changed.paths() if path[0] == "f:spec" and path not in allowed]:
@@ -282,8 +282,8 @@ def _moved(server: Holder, steps: tuple[Step, ...], alone: Holder) -> Iterator[s
 
 def _whole(server: Holder, step: Step) -> bool:
     """Whether a v1alpha1 manifest of a request says all that the schema has by default."""
-    said = {path[-1] for path in fields_of(type_of(server.kind, step.version, server.line), step.body).paths()}
-    return server.kind == REQUEST and step.version == ALPHA and said >= WHOLE[ALPHA]
+    names = {path[-1] for path in fields_of(type_of(server.kind, step.version, server.line), step.body).paths()}
+    return server.kind == REQUEST and step.version == ALPHA and names >= WHOLE[ALPHA]
 
 
 def sorted_lists(kind: Type, value: Any) -> Any:

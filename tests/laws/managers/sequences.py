@@ -11,7 +11,7 @@ Object = dict[str, Any]
 OWNER: Final = "owner"  # holds the manifest, as Flux or Argo CD do
 BESIDE: Final = "beside"  # another manager with a manifest of its own
 SUCCESSOR: Final = "successor"  # holds the manifest after the owner
-MOST: Final = 6  # steps after the first
+MAX_STEPS: Final = 6  # after the first
 
 
 class Intent(Enum):
@@ -65,7 +65,7 @@ def draw_sequence(draw: Draw, kind: str = "") -> Sequence:
     steps = [Step(Intent.FIRST, version, OWNER, subject.manifest(version))]
     beside: Subject | None = None
     beside_version = ""
-    for _ in range(1 + draw(MOST)):
+    for _ in range(1 + draw(MAX_STEPS)):
         match draw(8):
             case 0:
                 steps.append(Step(Intent.AGAIN, version, OWNER, subject.manifest(version)))

@@ -56,9 +56,9 @@ class Server:
         prune(obj, schema)
         default(obj, self._defaults(self._storage))
         drop_nulls(obj, schema)
-        found = self._coerced(obj, version)
-        found["metadata"]["resourceVersion"] = RESOURCE_VERSION
-        return found
+        coerced = self._coerced(obj, version)
+        coerced["metadata"]["resourceVersion"] = RESOURCE_VERSION
+        return coerced
 
     def apply(self, applied: Object, manager: str, *, force: bool = False, status: bool = False) -> Written:
         """A server-side apply; creates the object where there is none. Raises ConflictError and InvalidError, and changes nothing then."""
@@ -120,8 +120,8 @@ class Server:
         key = make, version, orjson.dumps(obj)
         if key not in self._known:
             self._known[key] = orjson.dumps(make(orjson.loads(key[2]), version))
-        found: Object = orjson.loads(self._known[key])
-        return found
+        converted: Object = orjson.loads(self._known[key])
+        return converted
 
     def _write(self, live: Object, new: Object, managers: Managers, *, status: bool, touched: bool) -> Written:
         """`touched`: whether the time of the writer's entry is renewed."""

@@ -173,9 +173,9 @@ def draw_part(draw: Draw, name: str) -> Part:
     chosen = ["image"]
     names = [name for name in TRAITS if name not in OPEN]
     for _ in range(draw(9)):
-        found = names[draw(len(names))]
-        taken = {other for group in EXCLUSIVE if found in group for other in group}
-        if found not in chosen and not taken & set(chosen):
-            chosen.append(found)
+        trait = names[draw(len(names))]
+        taken = {other for group in EXCLUSIVE if trait in group for other in group}
+        if trait not in chosen and not taken & set(chosen):
+            chosen.append(trait)
     only = list(ALPHA_ONLY)
     return Part(name, TYPES[draw(len(TYPES))], tuple(chosen), (only[draw(len(only))],) if draw(4) == 3 else ())

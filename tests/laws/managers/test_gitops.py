@@ -217,9 +217,9 @@ def test_how_lists_are_merged(version: str, path: tuple[str, ...], merged: str) 
     """The table of the page."""
     kind = type_of(GRAPH, version)
     for name in ("spec", *path):
-        found = kind.map.fields.get(name, kind.map.extra) if kind.map else kind.list.items if kind.list else None
-        assert found
-        kind = found
+        inner = kind.map.fields.get(name, kind.map.extra) if kind.map else kind.list.items if kind.list else None
+        assert inner
+        kind = inner
     assert kind.list
     assert (", ".join(kind.list.keys) or "as a whole") == merged
     assert kind.list.atomic is (merged == "as a whole")

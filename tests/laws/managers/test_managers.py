@@ -71,8 +71,8 @@ def search(kind: str, line: Line, seed: int, numbers: range) -> str:
 @pytest.mark.parametrize("line", [Line.V1_2, NEWEST])
 def test_nobody_loses_anything(kind: str, line: Line) -> None:
     """Every sequence of writes of a kind keeps the law."""
-    found = search(kind, line, SEED, range(OBJECTS // len(TRIED)))
-    assert not found, found
+    complaint = search(kind, line, SEED, range(OBJECTS // len(TRIED)))
+    assert not complaint, complaint
 
 
 SEQUENCES: Final = 300  # among so many, one has to see the fault; each does within twenty
@@ -80,30 +80,30 @@ SEQUENCES: Final = 300  # among so many, one has to see the fault; each does wit
 
 def an_empty_block(obj: Object, version: str) -> Object:
     """Blocks that say nothing but that they are there, which switches something on, are left out."""
-    found = copy.deepcopy(converted(obj, version))
-    for component in _components(found):
+    result = copy.deepcopy(converted(obj, version))
+    for component in _components(result):
         for holder in (component, component.get("experimental") or {}):
             for name in ("scalingAdapter", "gpuMemoryService", "failover", "checkpoint"):
                 if holder.get(name) in ({}, {"enabled": True}):
                     del holder[name]
-    return found
+    return result
 
 
 def a_path_that_depends_on_the_remainder(obj: Object, version: str) -> Object:
     """In v1alpha1 the number of replicas stands elsewhere when the object came with a remainder."""
-    found = copy.deepcopy(converted(obj, version))
+    result = copy.deepcopy(converted(obj, version))
     remembers = any(key.startswith("nvidia.com/dgd-") for key in obj["metadata"].get("annotations") or {})
-    for component in _components(found):
+    for component in _components(result):
         if version == ALPHA and remembers and "replicas" in component:
             component["autoscaling"] = {"minReplicas": component.pop("replicas")}
-    return found
+    return result
 
 
 def a_default_that_is_dropped(obj: Object, version: str) -> Object:
     """What is as the schema has it by default isn't written, though the other version was told to say it."""
-    found = copy.deepcopy(converted(obj, version))
-    _drop(found, load_schema(found["kind"], version, Line.V1_2))
-    return found
+    result = copy.deepcopy(converted(obj, version))
+    _drop(result, load_schema(result["kind"], version, Line.V1_2))
+    return result
 
 
 def _drop(value: Any, node: Node) -> None:
@@ -121,7 +121,7 @@ def _drop(value: Any, node: Node) -> None:
 def _components(obj: Object) -> list[Object]:
     spec = obj.get("spec") or {}
     services = spec.get("services") or {}
-    return [one for one in (*services.values(), *(spec.get("components") or ())) if one]
+    return [component for component in (*services.values(), *(spec.get("components") or ())) if component]
 
 
 FAULTS: Final[tuple[Callable[[Object, str], Object], ...]] = (

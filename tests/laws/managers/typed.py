@@ -53,15 +53,15 @@ def element_of(form: List, item: Value) -> str:
     if type(item) is not dict:
         raise InvalidError("an item of a list with keys must be an object")
     fields = form.items.map.fields if form.items.map else {}
-    found = {}
+    values = {}
     for key in sorted(form.keys):
         if key in item:
-            found[key] = item[key]
+            values[key] = item[key]
         elif key in fields and fields[key].default is not None:
-            found[key] = fields[key].default
-    if not found:
+            values[key] = fields[key].default
+    if not values:
         raise InvalidError(f"an item must have {', '.join(form.keys)}")
-    return "k:" + orjson.dumps(found).decode()
+    return "k:" + orjson.dumps(values).decode()
 
 
 def validate(kind: Type, value: Value, *, duplicates: bool = False) -> None:
@@ -101,9 +101,9 @@ def merge(kind: Type, old: Value, new: Value) -> Value:
         for name in {**olds, **news}:
             member = form.fields.get(name, form.extra)
             assert member is not None
-            found = merge(member, olds.get(name, ABSENT), news.get(name, ABSENT))
-            if found is not ABSENT:
-                out[name] = found
+            merged = merge(member, olds.get(name, ABSENT), news.get(name, ABSENT))
+            if merged is not ABSENT:
+                out[name] = merged
         return out or ABSENT
     if isinstance(form, List) and not form.atomic and (_items(old) or _items(new)):
         return _merged_items(form, _items(old), _items(new)) or ABSENT
@@ -162,9 +162,9 @@ def _order(olds: list[str], news: list[str]) -> Iterator[tuple[int, str]]:
 
 def fields_of(kind: Type, value: Value) -> Fields:
     """Every leaf and item that the value says (`ToFieldSet`)."""
-    found = Fields()
-    _list_fields(kind, value, found, ())
-    return found
+    fields = Fields()
+    _list_fields(kind, value, fields, ())
+    return fields
 
 
 def _list_fields(kind: Type, value: Value, into: Fields, path: Path) -> None:
@@ -188,9 +188,9 @@ def _list_fields(kind: Type, value: Value, into: Fields, path: Path) -> None:
 
 def compare(kind: Type, old: Value, new: Value) -> Changes:
     """Which fields the new value adds, removes and modifies."""
-    found = Changes(Fields(), Fields(), Fields())
-    _compare(kind, old, new, found, ())
-    return found
+    changes = Changes(Fields(), Fields(), Fields())
+    _compare(kind, old, new, changes, ())
+    return changes
 
 
 def _compare(kind: Type, old: Value, new: Value, into: Changes, path: Path) -> None:

@@ -73,15 +73,15 @@ def _type(node: Node, *, keep: bool) -> Type:
     keep = keep or bool(node.get("x-kubernetes-preserve-unknown-fields"))
     match node.get("type"):
         case "object":
-            found = Type(map=_map(node, keep=keep))
+            kind = Type(map=_map(node, keep=keep))
         case "array":
-            found = Type(list=_list(node, keep=keep))
+            kind = Type(list=_list(node, keep=keep))
         case None:
-            found = Type(scalar=True, list=List(UNTYPED), map=_map(node, keep=keep))
+            kind = Type(scalar=True, list=List(UNTYPED), map=_map(node, keep=keep))
         case _:
-            found = Type(scalar=True)
-    found.default = node.get("default")
-    return found
+            kind = Type(scalar=True)
+    kind.default = node.get("default")
+    return kind
 
 
 def _map(node: Node, *, keep: bool) -> Map:

@@ -41,8 +41,8 @@ class Scene(Site):
 
     async def told(self, kind: str, name: str = "ck") -> tuple[str, str, str]:
         """Status, reason and message of a condition of a checkpoint."""
-        [found] = [one for one in (await self.checkpoint(name))["status"]["conditions"] if one["type"] == kind]
-        return found["status"], found["reason"], found["message"]
+        [condition] = [condition for condition in (await self.checkpoint(name))["status"]["conditions"] if condition["type"] == kind]
+        return condition["status"], condition["reason"], condition["message"]
 
     async def mark(self, value: str, name: str = JOB) -> None:
         """What an agent writes on a Job."""
@@ -73,32 +73,32 @@ def claim(name: str = "snaps") -> Node:
 
 async def test_a_checkpoint_from_its_job_to_its_end() -> None:
     async with scene(checkpoint()) as site:
-        found = await site.checkpoint()
-        assert found["metadata"]["labels"] == {"nvidia.com/snapshot-checkpoint-id": HASH}
-        assert {key: found["status"][key] for key in ("phase", "jobName", "identityHash")} == {
+        obj = await site.checkpoint()
+        assert obj["metadata"]["labels"] == {"nvidia.com/snapshot-checkpoint-id": HASH}
+        assert {key: obj["status"][key] for key in ("phase", "jobName", "identityHash")} == {
             "phase": "Creating",
             "jobName": JOB,
             "identityHash": HASH,
         }
         assert await site.told("JobCreated") == ("True", "JobCreated", f"Checkpoint job {JOB} created")
         job = (await site.all(JOBS))[JOB]
-        assert job["metadata"]["ownerReferences"][0]["uid"] == found["metadata"]["uid"]
-        assert {one["manager"] for one in job["metadata"]["managedFields"]} == {MANAGER}
+        assert job["metadata"]["ownerReferences"][0]["uid"] == obj["metadata"]["uid"]
+        assert {entry["manager"] for entry in job["metadata"]["managedFields"]} == {MANAGER}
         assert "ttlSecondsAfterFinished" not in job["spec"]
         await site.user.merge_patch(JOBS, JOB, {"metadata": {"annotations": {STATUS: "completed"}}}, NAMESPACE)
         await site.end("Complete")
-        found = await site.checkpoint()
-        assert (found["status"]["phase"], found["status"]["createdAt"]) == ("Ready", "2030-01-01T00:00:00Z")
+        obj = await site.checkpoint()
+        assert (obj["status"]["phase"], obj["status"]["createdAt"]) == ("Ready", "2030-01-01T00:00:00Z")
         assert await site.told("JobCompleted") == ("True", "JobSucceeded", "Checkpoint job completed successfully")
-        assert found["metadata"]["annotations"][IMAGE] == "img:1"
+        assert obj["metadata"]["annotations"][IMAGE] == "img:1"
         assert (await site.all(JOBS))[JOB]["spec"]["ttlSecondsAfterFinished"] == 300
         assert await site.reasons() == ["CreateJob", "CheckpointReady"]
 
 
 async def test_nothing_is_read_or_written_at_rest() -> None:
     several = [{**checkpoint(f"ck{number}")} for number in range(3)]
-    for number, one in enumerate(several):
-        one["spec"]["identity"] = {**one["spec"]["identity"], "model": f"m{number}"}
+    for number, obj in enumerate(several):
+        obj["spec"]["identity"] = {**obj["spec"]["identity"], "model": f"m{number}"}
     async with scene(*several) as site:
         for name in [*(await site.all(JOBS))]:
             await site.mark("completed", name)
@@ -212,7 +212,7 @@ async def test_a_changed_template_asks_for_a_new_version_which_makes_a_second_jo
         assert (status["jobName"], "createdAt" in status) == (second, False)
         assert [*await site.all(JOBS)] == [JOB, second]
         assert (await site.all(JOBS))[second]["spec"]["activeDeadlineSeconds"] == 60
-        assert [one["type"] for one in status["conditions"]] == ["JobCreated"]
+        assert [condition["type"] for condition in status["conditions"]] == ["JobCreated"]
 
 
 @run_each("number", range(1, 12))

@@ -72,7 +72,7 @@ def test_whatever_a_spec_holds_is_told(spec: Any) -> None:
 
 
 @run_each(
-    ("asked", "found"),
+    ("config", "storage"),
     [
         (CheckpointSettings(), None),
         (CheckpointSettings(storage="pvc"), None),
@@ -82,8 +82,8 @@ def test_whatever_a_spec_holds_is_told(spec: Any) -> None:
         (CLAIM._replace(pvc=replace(CLAIM.pvc, base_path="/")), Storage("snaps", "/")),
     ],
 )
-def test_the_storage_of_the_configuration(asked: CheckpointSettings, found: Storage | None) -> None:
-    assert find_configured_storage(asked) == found
+def test_the_storage_of_the_configuration(config: CheckpointSettings, storage: Storage | None) -> None:
+    assert find_configured_storage(config) == storage
 
 
 def _agent(name: str, path: str = "/snaps/", container: str = "agent", **volume: Any) -> Fields:
@@ -113,7 +113,7 @@ READY: Fields = {**checkpoint(), "status": {"phase": "Ready"}}
 
 
 @run_each(
-    ("found", "component", "asked", "reason"),
+    ("live", "component", "config", "reason"),
     [
         (None, {**_component(), "experimental": {"checkpoint": {"identity": {"model": "m"}}}}, CLAIM, "CheckpointNotReady"),
         ({**checkpoint(), "status": {"phase": "Failed", "message": "x"}}, _component(), CLAIM, "CheckpointFailed"),
@@ -122,14 +122,14 @@ READY: Fields = {**checkpoint(), "status": {"phase": "Ready"}}
         (READY, {**_component(), "podTemplate": {"spec": {"containers": [{"name": "main", "image": "img:2"}]}}}, CLAIM, "ImageDiffers"),
     ],
 )
-def test_why_pods_are_not_restored(found: Fields | None, component: Fields, asked: CheckpointSettings, reason: str | None) -> None:
-    hindered = find_restore_obstacle(found, component, asked, any_image=False)
+def test_why_pods_are_not_restored(live: Fields | None, component: Fields, config: CheckpointSettings, reason: str | None) -> None:
+    hindered = find_restore_obstacle(live, component, config, any_image=False)
     assert (hindered.reason if hindered else None) == reason
 
 
 def test_a_graph_tells_the_worst_of_its_components() -> None:
-    said = {"a": RestoreState("Restored", "x"), "b": RestoreState("ImageDiffers", "y"), "c": RestoreState("ImageDiffers", "z")}
-    assert summarize_states(said) == RestoreState("ImageDiffers", "b: y; c: z")
+    states = {"a": RestoreState("Restored", "x"), "b": RestoreState("ImageDiffers", "y"), "c": RestoreState("ImageDiffers", "z")}
+    assert summarize_states(states) == RestoreState("ImageDiffers", "b: y; c: z")
     assert summarize_states({}) is None
 
 
@@ -145,11 +145,11 @@ def test_a_restored_pod_waits_for_its_agent_and_keeps_what_the_user_mounts() -> 
     pod: Fields = {"containers": [main], "volumes": [{"name": "podinfo", "emptyDir": {}}]}
     restore = Restore("h" * 16, "1", Storage("kept", "/snaps", configured=False), "")
     restore_pod_spec(pod, list_targets(_component()), restore, ("spec",))
-    [found] = pod["containers"]
-    assert (found["command"], "args" in found, "securityContext" in pod) == (["sleep", "infinity"], False, False)
+    [container] = pod["containers"]
+    assert (container["command"], "args" in container, "securityContext" in pod) == (["sleep", "infinity"], False, False)
     startup = {"httpGet": {"path": "/live", "port": 1}, "periodSeconds": 1, "failureThreshold": 2**31 - 1, "successThreshold": 1}
-    assert found["startupProbe"] == startup
-    assert [one["mountPath"] for one in found["volumeMounts"]] == ["/p", "/snaps", "/snapshot-control"]
+    assert container["startupProbe"] == startup
+    assert [mount["mountPath"] for mount in container["volumeMounts"]] == ["/p", "/snaps", "/snapshot-control"]
     marks = restore_pod_metadata({"labels": {"a": "b"}}, list_targets(_component()), restore)
     assert "nvidia.com/snapshot-storage-type" not in marks["annotations"]
     assert marks["labels"] == {"a": "b", RESTORE_TARGET: "true", "nvidia.com/snapshot-checkpoint-id": "h" * 16}
@@ -158,5 +158,5 @@ def test_a_restored_pod_waits_for_its_agent_and_keeps_what_the_user_mounts() -> 
 def test_both_engines_of_a_failover_are_restored() -> None:
     pod: Fields = {"containers": [{"name": "engine-0"}, {"name": "engine-1"}, {"name": "side", "command": ["x"]}]}
     restore_pod_spec(pod, list_targets(_component(failover={"mode": "IntraPod"})), Restore("h", "1", Storage("kept", "/c"), "p"), ("spec",))
-    assert [one["command"] for one in pod["containers"]] == [["sleep", "infinity"], ["sleep", "infinity"], ["x"]]
-    assert [one["volumeMounts"][1]["subPath"] for one in pod["containers"][:2]] == ["engine-0", "engine-1"]
+    assert [container["command"] for container in pod["containers"]] == [["sleep", "infinity"], ["sleep", "infinity"], ["x"]]
+    assert [container["volumeMounts"][1]["subPath"] for container in pod["containers"][:2]] == ["engine-0", "engine-1"]

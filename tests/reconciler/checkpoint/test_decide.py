@@ -26,16 +26,16 @@ def _checkpoint(phase: str = "Creating", **status: Any) -> Node:
 
 
 def _job(mark: str = "", how: str = "", **metadata: Any) -> Node:
-    found = {
+    defaults = {
         "name": JOB,
         "namespace": "demo",
         "uid": "j",
         "ownerReferences": [make_reference(_checkpoint())],
         "labels": {RECONCILED: "true"},
     }
-    found |= {"annotations": {STATUS: mark}} if mark else {}
+    defaults |= {"annotations": {STATUS: mark}} if mark else {}
     template = {"spec": {"containers": [{"name": "main", "image": "img:1"}]}}
-    return {"kind": "Job", "metadata": found | metadata, "spec": {"template": template}, "status": ended(how) if how else {}}
+    return {"kind": "Job", "metadata": defaults | metadata, "spec": {"template": template}, "status": ended(how) if how else {}}
 
 
 def _decided(obj: Node, job: Node | None = None, **seen: Any) -> CheckpointPlan:
@@ -43,8 +43,8 @@ def _decided(obj: Node, job: Node | None = None, **seen: Any) -> CheckpointPlan:
 
 
 def _told(plan: CheckpointPlan, kind: str) -> tuple[str, str]:
-    found = condition_of(plan.step.status, kind)
-    return found["status"], found["reason"]
+    condition = condition_of(plan.step.status, kind)
+    return condition["status"], condition["reason"]
 
 
 @run_each(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dynamo_webhooks.admission import pipeline
 from dynamo_webhooks.admission.new_pods import MAX_OFFER_CHARACTERS, MAX_TOTAL_CHARACTERS, OFFER, PATH, NewPods, read_offers
-from dynamo_webhooks.admission.new_pods import MAX_OFFERS as MOST_IN_A_NAMESPACE
+from dynamo_webhooks.admission.new_pods import MAX_OFFERS as MAX_OFFERS_A_NAMESPACE
 from dynamo_webhooks.api.operator.features import Pvc
 from dynamo_webhooks.api.schema import load_schema, resolve
 from dynamo_webhooks.kube.errors import ConflictError
@@ -55,8 +55,8 @@ def _pod(image: str = "img:1", **labels: str) -> Node:
 def _review(pod: Any, known: NewPods = KNOWN, operation: str = "CREATE", namespace: Any = "n") -> Node:
     request = {"uid": "u", "operation": operation, "namespace": namespace, "object": pod}
     body = orjson.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
-    found: Node = orjson.loads(answer(ROUTES[PATH], body, pipeline.Settings(new_pods=known)).body)["response"]
-    return found
+    response: Node = orjson.loads(answer(ROUTES[PATH], body, pipeline.Settings(new_pods=known)).body)["response"]
+    return response
 
 
 def _patched(pod: Node, known: NewPods = KNOWN, namespace: str = "n") -> Node:
@@ -75,7 +75,7 @@ def test_a_new_pod_of_an_offer_is_restored() -> None:
     [main] = made["spec"]["containers"]
     assert (main["command"], "args" in main) == (["sleep", "infinity"], False)
     assert main["startupProbe"] == {"httpGet": {"port": 1}, "periodSeconds": 1, "failureThreshold": 2**31 - 1, "successThreshold": 1}
-    assert {one["name"] for one in made["spec"]["volumes"]} == {"checkpoint-storage", "snapshot-control", "podinfo"}
+    assert {volume["name"] for volume in made["spec"]["volumes"]} == {"checkpoint-storage", "snapshot-control", "podinfo"}
     assert made["metadata"]["labels"][TARGET] == "true"
     assert made["metadata"]["annotations"]["nvidia.com/snapshot-artifact-version"] == "1"
     assert _patched(made) == made
@@ -103,7 +103,7 @@ def test_only_new_pods_are_changed() -> None:
 
 
 @run_each(
-    ("asked", "claim", "path", "configured", "seccomp", "restored"),
+    ("config", "claim", "path", "configured", "seccomp", "restored"),
     [
         (ASKED, "snaps", "/c", True, "p", True),
         (ASKED, "others", "/c", True, "p", False),
@@ -118,10 +118,10 @@ def test_only_new_pods_are_changed() -> None:
     ],
 )
 def test_an_offer_gives_no_pod_more_than_the_configuration_says(
-    asked: CheckpointSettings, claim: str, path: str, configured: bool, seccomp: Any, restored: bool
+    config: CheckpointSettings, claim: str, path: str, configured: bool, seccomp: Any, restored: bool
 ) -> None:
     offer = format_offer(Restore(HASH, "1", Storage(claim, path, configured), seccomp), ["main"], "img:1", OWNER)
-    response = _review(_pod(), NewPods({"n": {"g-worker": offer}}, partial(restore_pod, settings=asked)))
+    response = _review(_pod(), NewPods({"n": {"g-worker": offer}}, partial(restore_pod, settings=config)))
     assert (response["allowed"], "patch" in response) == (True, restored)
 
 
@@ -176,14 +176,14 @@ def test_offers_count_where_the_checkpoint_is_ready_and_alone() -> None:
 def test_hostile_annotations_are_passed_over_within_bounds() -> None:
     assert read_offers([_offering("a", "x" * MAX_OFFER_CHARACTERS)]) != {}
     assert read_offers([_offering("a", "x" * (MAX_OFFER_CHARACTERS + 1)), _offering("b", "\x00"), _offering("c", "\u00e4")]) == {}
-    many = {f"{OFFER}{number}": "x" for number in range(MOST_IN_A_NAMESPACE + 1)}
+    many = {f"{OFFER}{number}": "x" for number in range(MAX_OFFERS_A_NAMESPACE + 1)}
     flood = [{"metadata": {"namespace": "flood", "annotations": many}, "status": {"phase": "Ready"}}]
     assert read_offers([*flood, _offering("a", OFFERED)]) == {"n": {"g-worker": OFFERED}}
-    long = {f"{OFFER}{number}": "x" * MAX_OFFER_CHARACTERS for number in range(MOST_IN_A_NAMESPACE)}
+    long = {f"{OFFER}{number}": "x" * MAX_OFFER_CHARACTERS for number in range(MAX_OFFERS_A_NAMESPACE)}
     floods = [{"metadata": {"namespace": f"f{number}", "annotations": long}, "status": {"phase": "Ready"}} for number in range(4)]
-    found = read_offers([*floods, _offering("a", OFFERED)])
-    assert found["n"] == {"g-worker": OFFERED}
-    assert sum(len(text) for offers in found.values() for text in offers.values()) <= MAX_TOTAL_CHARACTERS
+    by_namespace = read_offers([*floods, _offering("a", OFFERED)])
+    assert by_namespace["n"] == {"g-worker": OFFERED}
+    assert sum(len(text) for offers in by_namespace.values() for text in offers.values()) <= MAX_TOTAL_CHARACTERS
 
 
 def test_an_offer_is_written_once_and_withdrawn_with_those_of_objects_that_are_gone() -> None:
@@ -221,7 +221,7 @@ async def test_a_cold_component_is_offered_the_snapshot_that_its_template_would_
         await site.edit("g", 1, podTemplate={**obj["podTemplate"], "metadata": {"annotations": {"note": "1"}}}, seconds=20)
         taken = await _worker(site)
         template, generation = taken["spec"]["template"], "nvidia.com/dynamo-worker-hash"
-        old, new = (one["metadata"]["labels"][generation].encode() for one in (made, template))
+        old, new = (pod["metadata"]["labels"][generation].encode() for pod in (made, template))
         assert orjson.loads(orjson.dumps(made["spec"]).replace(old, new)) == template["spec"]
         assert taken["metadata"]["name"] not in (await _offers(site)).get(NAMESPACE, {}), "the template has it now"
 
@@ -251,26 +251,26 @@ async def test_the_first_new_pod_that_fails_is_replaced_and_ends_the_offer() -> 
         assert "PodReplaced" in await site.reasons()
         assert await _offers(site) == {}
         assert await _told(site) == ("False", "RestoreFailed")
-        found = [one for name, one in (await site.all(COMPONENTS)).items() if "worker" in name]
-        assert FAILURE_KEY in found[0]["metadata"]["annotations"]
+        workers = [obj for name, obj in (await site.all(COMPONENTS)).items() if "worker" in name]
+        assert FAILURE_KEY in workers[0]["metadata"]["annotations"]
         assert TARGET not in (await site.all(DEPLOYMENTS))[worker["metadata"]["name"]]["spec"]["template"]["metadata"]["labels"]
 
 
 async def test_a_pod_that_took_the_name_of_a_failed_one_stays() -> None:
-    asked, told = list[tuple[str, str]](), list[str]()
+    deleted, events = list[tuple[str, str]](), list[str]()
 
     async def delete(_resource: object, name: str, _namespace: str, *, uid: str) -> bool:
-        asked.append((name, uid))
+        deleted.append((name, uid))
         raise ConflictError(409, "Conflict", "another uid")
 
     async def record_event(_obj: Node, _type: str, reason: str, _message: str) -> None:
-        told.append(reason)
+        events.append(reason)
 
     writer = SimpleNamespace(check_may_write=lambda _obj: None)
     context: Any = SimpleNamespace(cluster=SimpleNamespace(delete=delete), writer=writer, record_event=record_event)
     component = {"metadata": {"name": "c", "namespace": NAMESPACE}, "kind": "x"}
     await write_choices(context, component, [RestoreChoice(failed_pods=[FailedPod("w-0", "main", "old")])])
-    assert (asked, told) == ([("w-0", "old")], [])
+    assert (deleted, events) == ([("w-0", "old")], [])
 
 
 async def test_a_checkpoint_that_goes_takes_its_offers_with_it() -> None:

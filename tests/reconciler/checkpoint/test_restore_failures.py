@@ -31,8 +31,8 @@ def _pod(template: Node, name: str, *, failed: bool = True) -> Node:
     """A pod of a template, which its agent has looked at."""
     metadata = template["metadata"]
     annotations = {**metadata["annotations"], f"{STATUS}main": "failed" if failed else "completed"}
-    found = {"name": name, "namespace": NAMESPACE, "labels": metadata["labels"], "annotations": annotations}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": found, "spec": {}}
+    own = {"name": name, "namespace": NAMESPACE, "labels": metadata["labels"], "annotations": annotations}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": own, "spec": {}}
 
 
 async def _make(site: Scene, pod: Node) -> None:
@@ -134,9 +134,9 @@ MARKED = {"nvidia.com/snapshot-artifact-version": "1", f"{STATUS}main": "failed"
 def test_only_pods_of_this_snapshot_count(labels: Node, annotations: Node, *, counts: bool) -> None:
     pod: Node = {"metadata": {"name": "p", "labels": {**LABELS, **labels}, "annotations": {**MARKED, **annotations}}}
     pod["metadata"]["ownerReferences"] = [OWNER]
-    found = find_failed_pods([pod, {"metadata": {"name": "odd", "labels": None}}], Restore("h", "1", Storage("c", "/c"), ""))
-    assert bool(found) is counts
-    assert all(isinstance(one, FailedPod) and one.pod == "p" for one in found)
+    failures = find_failed_pods([pod, {"metadata": {"name": "odd", "labels": None}}], Restore("h", "1", Storage("c", "/c"), ""))
+    assert bool(failures) is counts
+    assert all(isinstance(failure, FailedPod) and failure.pod == "p" for failure in failures)
 
 
 @run_each("owners", [None, [], [{**OWNER, "controller": False}]])

@@ -18,8 +18,8 @@ from tests.reconciler.site import GROVE_API, NAMESPACE, settings
 from tests.rows import run_each
 
 
-def _graph(**asked: Any) -> Node:
-    return graph(vllm("w", main={"image": "img:1.5.0"}, replicas=1, experimental={"checkpoint": {"enabled": True, **asked}}))
+def _graph(**fields: Any) -> Node:
+    return graph(vllm("w", main={"image": "img:1.5.0"}, replicas=1, experimental={"checkpoint": {"enabled": True, **fields}}))
 
 
 def _snapshot(*containers: str) -> Node:
@@ -34,22 +34,22 @@ async def _scene(*objects: Node, snapshot: Node | None = None, more: str = RESTO
     await site.put(claim())
     if snapshot is not None:
         await site.user.create(POD_SNAPSHOTS, snapshot, NAMESPACE)
-    for one in objects:
-        await site.user.create(GRAPHS if one["kind"] == "DynamoGraphDeployment" else CHECKPOINTS, one, NAMESPACE)
+    for obj in objects:
+        await site.user.create(GRAPHS if obj["kind"] == "DynamoGraphDeployment" else CHECKPOINTS, obj, NAMESPACE)
     async with site.running(seconds=40):
         yield site
 
 
 async def _told(site: Scene) -> tuple[str, str]:
-    found = await site.condition(kind="Restore")
-    assert found["status"] == "False"
-    return found["reason"], found["message"]
+    condition = await site.condition(kind="Restore")
+    assert condition["status"] == "False"
+    return condition["reason"], condition["message"]
 
 
-@run_each("asked", [{}, {"identity": IDENTITY}, {"startupPolicy": "WaitForCheckpoint"}])
+@run_each("fields", [{}, {"identity": IDENTITY}, {"startupPolicy": "WaitForCheckpoint"}])
 @run_each("grove", [False, True])
-async def test_no_snapshot_is_taken_and_the_graph_says_why(asked: Node, *, grove: bool) -> None:
-    async with _scene(_graph(**asked), grove=grove) as site:
+async def test_no_snapshot_is_taken_and_the_graph_says_why(fields: Node, *, grove: bool) -> None:
+    async with _scene(_graph(**fields), grove=grove) as site:
         reason, text = await _told(site)
         assert reason == "RestoreUnavailable"
         assert text == (
@@ -60,7 +60,7 @@ async def test_no_snapshot_is_taken_and_the_graph_says_why(asked: Node, *, grove
         assert await site.all(CHECKPOINTS) == await site.all(JOBS) == {}
         made = (await site.all(CLIQUE_SETS if grove else DEPLOYMENTS)).values()
         assert len(made) == 1
-        assert all(one["spec"].get("replicas") == 1 for one in made)
+        assert all(obj["spec"].get("replicas") == 1 for obj in made)
         assert await site.writes_within(90) == []
 
 
@@ -74,9 +74,9 @@ async def test_no_snapshot_is_taken_and_the_graph_says_why(asked: Node, *, grove
 )
 async def test_a_graph_says_of_the_snapshot_that_it_names_what_can_be_known(snapshot: Node | None, reason: str, text: str) -> None:
     async with _scene(_graph(checkpointRef="snap"), snapshot=snapshot) as site:
-        said = await _told(site)
-        assert said[0] == reason
-        assert said[1].startswith(f"w: {text}")
+        answer = await _told(site)
+        assert answer[0] == reason
+        assert answer[1].startswith(f"w: {text}")
         assert (await site.graph())["status"]["state"] == "successful"
         now = await site.user.get(POD_SNAPSHOTS, "snap", NAMESPACE)
         assert (now is None) == (snapshot is None)
@@ -106,8 +106,8 @@ async def test_a_missing_permission_names_the_overlay() -> None:
 async def test_an_old_checkpoint_takes_no_snapshot_and_says_so(status: Node) -> None:
     async with _scene({**checkpoint(), "status": status}) as site:
         await site.later(62)
-        [one] = (await site.all(CHECKPOINTS)).values()
-        assert [condition["message"] for condition in one["status"]["conditions"] if condition["type"] == "Reconciled"] == [
+        [obj] = (await site.all(CHECKPOINTS)).values()
+        assert [condition["message"] for condition in obj["status"]["conditions"] if condition["type"] == "Reconciled"] == [
             "operator 1.5 and later have no DynamoCheckpoints: nothing acts on it, and no pod is restored from it; delete it"
         ]
         assert await site.all(JOBS) == {}

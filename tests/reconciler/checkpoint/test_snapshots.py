@@ -30,9 +30,9 @@ ROLLING: Final = RESTORING.replace("enabled: true", "enabled: true, onReady: rol
 TARGET: Final = "nvidia.com/snapshot-is-restore-target"
 
 
-def warm(**asked: Any) -> Node:
+def warm(**fields: Any) -> Node:
     """A graph with a frontend, and a worker with a checkpoint; by default of an identity, made when it isn't there."""
-    wanted = asked or {"identity": dict(IDENTITY)}
+    wanted = fields or {"identity": dict(IDENTITY)}
     return graph(component("Frontend", "frontend", {"image": "img:1"}), vllm("worker", experimental={"checkpoint": wanted}))
 
 
@@ -55,8 +55,8 @@ async def _ready(site: Scene) -> None:
 
 
 async def _worker(site: Site) -> Node:
-    [found] = [one for name, one in (await site.all(DEPLOYMENTS)).items() if "worker" in name]
-    return found
+    [worker] = [obj for name, obj in (await site.all(DEPLOYMENTS)).items() if "worker" in name]
+    return worker
 
 
 async def _is_restored(site: Site) -> bool:
@@ -64,8 +64,8 @@ async def _is_restored(site: Site) -> bool:
 
 
 async def _told(site: Site) -> tuple[str, str]:
-    found = await site.condition(kind="Restore")
-    return found["status"], found["reason"]
+    condition = await site.condition(kind="Restore")
+    return condition["status"], condition["reason"]
 
 
 async def test_a_graph_runs_cold_while_its_checkpoint_is_made_and_tells_of_it_until_it_asks_for_none() -> None:
@@ -147,13 +147,13 @@ async def test_without_an_agent_pods_start_cold() -> None:
 
 async def test_on_grove_pods_of_cliques_are_restored_by_the_same_rules() -> None:
     async with scene(warm(checkpointRef="ck"), RESTORING, DONE, grove=True) as site:
-        [found] = (await site.all(CLIQUE_SETS)).values()
-        [clique] = [one for one in found["spec"]["template"]["cliques"] if one["name"] == "worker"]
+        [live] = (await site.all(CLIQUE_SETS)).values()
+        [clique] = [clique for clique in live["spec"]["template"]["cliques"] if clique["name"] == "worker"]
         assert (clique["labels"][TARGET], clique["spec"]["podSpec"]["containers"][0]["command"]) == ("true", ["sleep", "infinity"])
         assert await _told(site) == ("True", "Restored")
         await site.delete(CHECKPOINTS, "ck", 5)
-        [found] = (await site.all(CLIQUE_SETS)).values()
-        [clique] = [one for one in found["spec"]["template"]["cliques"] if one["name"] == "worker"]
+        [live] = (await site.all(CLIQUE_SETS)).values()
+        [clique] = [clique for clique in live["spec"]["template"]["cliques"] if clique["name"] == "worker"]
         assert TARGET not in clique["labels"]
 
 
@@ -176,8 +176,8 @@ async def test_on_grove_a_claim_that_can_not_be_made_is_told_of(code: int) -> No
         mend = site.refuse(error_of_status(code, "", "exceeded quota"), "create", CLAIMS)
         async with site.editing(seconds=30) as obj:
             obj["spec"] = warm(checkpointRef="ck")["spec"]
-        told = await site.condition()
-        assert (told["reason"], told["message"]) == ("failed_to_reconcile_the_resources", "DynamoGraphDeployment demo/g: exceeded quota")
+        ready = await site.condition()
+        assert (ready["reason"], ready["message"]) == ("failed_to_reconcile_the_resources", "DynamoGraphDeployment demo/g: exceeded quota")
         mend()
         await site.later(130)
         assert (await site.condition())["reason"] == "some_resources_are_not_ready"
@@ -201,8 +201,8 @@ async def test_restored_workers_stay_while_another_version_is_made() -> None:
 
 
 def _unserved(verb: str, resource: Resource | None, *_: str) -> Exception | None:
-    asked = resource is not None and resource.plural == CHECKPOINTS.plural and verb != "allowed"
-    return NotServedError(404, "", "no such kind") if asked else None
+    refused = resource is not None and resource.plural == CHECKPOINTS.plural and verb != "allowed"
+    return NotServedError(404, "", "no such kind") if refused else None
 
 
 async def test_where_the_kind_is_not_served_a_graph_runs_without() -> None:
@@ -218,13 +218,13 @@ async def test_where_the_kind_is_not_served_a_graph_runs_without() -> None:
 async def test_pods_stay_restored_when_the_kind_vanishes_and_returns(*, grove: bool) -> None:
     async with scene(warm(checkpointRef="ck"), RESTORING, TAKEN, grove=grove) as site:
         kind = CLIQUE_SETS if grove else DEPLOYMENTS
-        before = {name: one["spec"] for name, one in (await site.all(kind)).items()}
+        before = {name: obj["spec"] for name, obj in (await site.all(kind)).items()}
         assert TARGET in str(before)
         for fault in (_unserved, lambda *_: None):
             site.cluster.fail(fault)
             for _ in range(2):
                 await site.later(100)
-                assert {name: one["spec"] for name, one in (await site.all(kind)).items()} == before
+                assert {name: obj["spec"] for name, obj in (await site.all(kind)).items()} == before
                 assert (await site.graph())["status"]["state"] != "failed"
                 await site.stop()
                 site.start()
@@ -236,16 +236,16 @@ async def test_what_is_several_pods_is_not_restored_and_says_so_at_once(fields: 
     async with scene(obj, RESTORING + "featureGates: {gmsSnapshot: true}\n", grove=True) as site:
         assert await _told(site) == ("False", "RestoreUnavailable")
         assert await site.all(CHECKPOINTS) == {}  # nobody would be restored from it
-        [found] = (await site.all(CLIQUE_SETS)).values()
-        assert all(TARGET not in one["labels"] for one in found["spec"]["template"]["cliques"])
+        [live] = (await site.all(CLIQUE_SETS)).values()
+        assert all(TARGET not in clique["labels"] for clique in live["spec"]["template"]["cliques"])
 
 
 GATE = "featureGates: {gmsSnapshot: true}\n"
 GPU_CLAIM = f"{NAME}-worker-gpu"
 
 
-def _shared(**asked: Any) -> dict[str, Any]:
-    wanted = {"identity": dict(IDENTITY), **asked}
+def _shared(**fields: Any) -> dict[str, Any]:
+    wanted = {"identity": dict(IDENTITY), **fields}
     return graph(vllm("worker", gpus="4", experimental={"checkpoint": wanted, "gpuMemoryService": {"deviceClassName": "mig.nvidia.com"}}))
 
 
@@ -257,31 +257,31 @@ def _rendered(obj: dict[str, Any]) -> Any:
 
 
 def test_the_pod_of_the_snapshot_is_wired() -> None:
-    found = _rendered(_shared())
-    assert found.problems == []
-    [checkpoint] = [one for one in found.children if one["kind"] == "DynamoCheckpoint"]
+    done = _rendered(_shared())
+    assert done.problems == []
+    [checkpoint] = [child for child in done.children if child["kind"] == "DynamoCheckpoint"]
     assert find_refusal(checkpoint, gate=True) is None
     assert checkpoint["spec"]["gpuMemoryService"] == {"enabled": True, "mode": "intraPod", "deviceClassName": "mig.nvidia.com"}
     pod = checkpoint["spec"]["job"]["podTemplateSpec"]["spec"]
     assert pod["resourceClaims"] == [{"name": "intrapod-shared-gpu", "resourceClaimTemplateName": GPU_CLAIM}]
-    assert [one["name"] for one in pod["initContainers"]] == ["gms-server"]
+    assert [container["name"] for container in pod["initContainers"]] == ["gms-server"]
     assert pod["initContainers"][0]["image"] == "img:1"
     assert pod["tolerations"] == [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
     assert "nvidia.com/gpu" not in str(pod["containers"])
-    [template] = [one for one in found.children if one["metadata"]["name"] == GPU_CLAIM]
+    [template] = [child for child in done.children if child["metadata"]["name"] == GPU_CLAIM]
     assert template["metadata"]["ownerReferences"][0]["kind"] == "DynamoCheckpoint"
     [request] = template["spec"]["spec"]["devices"]["requests"]
     assert request["exactly"] == {"deviceClassName": "mig.nvidia.com", "allocationMode": "ExactCount", "count": 4}
-    assert [one["metadata"]["name"] for one in found.children if one["kind"] == "Job"] == [JOB]
+    assert [child["metadata"]["name"] for child in done.children if child["kind"] == "Job"] == [JOB]
 
 
 def test_further_clients_of_the_job_are_wired_too() -> None:
     template = {"spec": {"containers": [{"name": "loader", "image": "l:1"}]}}
-    found = _rendered(_shared(job={"gmsClientContainers": ["loader"], "podTemplate": template}))
-    [checkpoint] = [one for one in found.children if one["kind"] == "DynamoCheckpoint"]
+    done = _rendered(_shared(job={"gmsClientContainers": ["loader"], "podTemplate": template}))
+    [checkpoint] = [child for child in done.children if child["kind"] == "DynamoCheckpoint"]
     assert find_refusal(checkpoint, gate=True) is None
     assert checkpoint["spec"]["gpuMemoryService"]["extraClientContainers"] == ["loader"]
-    [loader] = [one for one in checkpoint["spec"]["job"]["podTemplateSpec"]["spec"]["containers"] if one["name"] == "loader"]
+    [loader] = [loader for loader in checkpoint["spec"]["job"]["podTemplateSpec"]["spec"]["containers"] if loader["name"] == "loader"]
     assert loader["resources"] == {"claims": [{"name": "intrapod-shared-gpu"}]}
 
 
@@ -296,7 +296,7 @@ async def test_the_claim_belongs_to_the_checkpoint_and_is_made_once() -> None:
     async with scene(_shared(), RESTORING + GATE) as site:
         checkpoint = await site.checkpoint(NAME)
         template = (await site.all(CLAIM_TEMPLATES))[GPU_CLAIM]
-        assert [one["uid"] for one in template["metadata"]["ownerReferences"]] == [checkpoint["metadata"]["uid"]]
+        assert [owner["uid"] for owner in template["metadata"]["ownerReferences"]] == [checkpoint["metadata"]["uid"]]
         assert [*await site.all(JOBS)] == [JOB]
         assert (await site.graph())["status"]["state"] == "successful"
         assert await site.writes_within(60) == []

@@ -55,17 +55,17 @@ def test_figures_are_written_as_far_as_the_definition_has_them(kind: str, path: 
 
 @run_each(("version", "written"), [("1.3.0", False), ("1.4.0", True)])
 async def test_a_graph_tells_where_its_pods_register(version: str, *, written: bool) -> None:
-    found = settings()
-    site = Site(replace(found, operator=replace(found.operator, version=version)))
+    config = settings()
+    site = Site(replace(config, operator=replace(config.operator, version=version)))
     await site.make(graph(component("fe", "frontend", {"image": "img:1"}, replicas=1), vllm("w")))
     async with site.running():
         await site.rest()
         objects = await site.all(COMPONENTS)
-        [worker] = [one for name, one in objects.items() if name.startswith("g-w-")]
+        [worker] = [obj for name, obj in objects.items() if name.startswith("g-w-")]
         generation = worker["metadata"]["labels"]["nvidia.com/dynamo-worker-hash"]
         wanted = {"fe": "demo-g", "w": f"demo-g-{generation}"} if written else {}
-        told = (await site.graph())["status"]["components"]
-        assert {name: one["runtimeNamespace"] for name, one in told.items() if "runtimeNamespace" in one} == wanted
+        components = (await site.graph())["status"]["components"]
+        assert {name: entry["runtimeNamespace"] for name, entry in components.items() if "runtimeNamespace" in entry} == wanted
         assert worker["status"]["component"].get("runtimeNamespace", "") == wanted.get("w", "")
-        assert "scheduledReplicas" not in told["w"]  # a Deployment doesn't count them
+        assert "scheduledReplicas" not in components["w"]  # a Deployment doesn't count them
         assert await site.writes_within(60) == []

@@ -61,9 +61,9 @@ async def test_a_scrape_lets_others_have_their_turn() -> None:
 
     cache.all = some  # type: ignore[method-assign, assignment]
     beside = asyncio.ensure_future(other())
-    found = await count_objects(cache.all, Meters())
+    counts = await count_objects(cache.all, Meters())
     beside.cancel()
-    assert sum(found.values()) == 3500
+    assert sum(counts.values()) == 3500
     assert turns[0] >= 3
 
 
@@ -82,10 +82,10 @@ async def test_repairs_of_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch
 
 
 def test_one_verdict_is_kept_for_each_object_however_often_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+    uids: list[str] = []
 
     def judged(obj: Node, _: Facts, _policies: tuple[str, ...], _accepted: Node | None) -> str:
-        asked.append(obj["metadata"]["uid"])
+        uids.append(obj["metadata"]["uid"])
         return ""
 
     monkeypatch.setattr(judge, "MAX_CACHED_OBJECTS", 2)
@@ -100,7 +100,7 @@ def test_one_verdict_is_kept_for_each_object_however_often_it_changes(monkeypatc
     for generation in (1, 1, 2, 3, 3):
         refusal("b", generation)
     refusal("a", 1)
-    assert asked == ["a", "b", "b", "b"]
+    assert uids == ["a", "b", "b", "b"]
 
 
 SCALARS = st.none() | st.booleans() | st.integers(0, 3) | st.floats(0, 1) | st.sampled_from(["", "a", "b", "1"])
@@ -118,13 +118,13 @@ def test_what_is_shared_says_the_same_as_before(objects: list[dict[str, Any]]) -
 
 def test_equal_parts_are_one_and_different_ones_are_not() -> None:
     sharing = Interner()
-    one, two = ({"spec": {"args": ["--model", "m"], "image": image}} for image in ("i", "j"))
-    again = copy.deepcopy(one)
-    for obj in (one, two, again):
+    first, second = ({"spec": {"args": ["--model", "m"], "image": image}} for image in ("i", "j"))
+    again = copy.deepcopy(first)
+    for obj in (first, second, again):
         sharing.share(obj)
-    assert again["spec"] is one["spec"]
-    assert two["spec"] is not one["spec"]
-    assert two["spec"]["args"] is one["spec"]["args"]
+    assert again["spec"] is first["spec"]
+    assert second["spec"] is not first["spec"]
+    assert second["spec"]["args"] is first["spec"]["args"]
 
 
 def test_what_is_met_again_and_again_is_remembered_and_no_more_than_a_few_others() -> None:
@@ -152,7 +152,7 @@ async def test_nothing_that_a_pass_does_changes_what_the_cache_holds() -> None:
                     for (_, _, where, called), record in site.storage.records.items()
                     if (record.obj["kind"], where, called) == (held.get("kind"), namespace, name)
                 ]
-                assert [_light(one) for one in stored] == [held], f"{kind} {name}"
+                assert [_light(obj) for obj in stored] == [held], f"{kind} {name}"
 
 
 def _light(obj: dict[str, Any]) -> dict[str, Any]:

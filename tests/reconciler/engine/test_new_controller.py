@@ -51,7 +51,7 @@ async def test_a_new_kind_needs_one_class() -> None:
 
 def test_what_controllers_watch_is_granted() -> None:
     files = [ROOT / "manifests/base/reconciler-rbac.yaml", *(ROOT / "manifests/components").rglob("*.yaml")]
-    rules = [one for file in files for each in yaml.safe_load_all(file.read_text()) for one in walk(each) if "verbs" in one]
+    rules = [rule for file in files for each in yaml.safe_load_all(file.read_text()) for rule in walk(each) if "verbs" in rule]
     granted = {
         (verb, group, plural) for rule in rules for verb in rule["verbs"] for group in rule["apiGroups"] for plural in rule["resources"]
     }

@@ -17,8 +17,8 @@ OFF: Final = "controllers: {checkpoints: 'off', requests: 'off'}\n"
 
 
 async def _status(site: Site, number: int) -> Any:
-    found = await site.get(OPTED[number], "x")
-    return found.get("status") or {}
+    obj = await site.get(OPTED[number], "x")
+    return obj.get("status") or {}
 
 
 async def _make(site: Site, number: int) -> None:
@@ -47,9 +47,9 @@ async def test_an_object_that_nobody_acts_on_says_so_once_and_another_controller
 async def test_graphs_run_where_these_kinds_can_not_be_read() -> None:
     site = Site()
     kinds = {each.plural for each in OPTED}
-    asked = {"list", "watch", "merge_patch"}
+    verbs = {"list", "watch", "merge_patch"}
     site.cluster.fail(
-        lambda verb, resource, *_: UnavailableError(503, "", "away") if verb in asked and resource and resource.plural in kinds else None
+        lambda verb, resource, *_: UnavailableError(503, "", "away") if verb in verbs and resource and resource.plural in kinds else None
     )
     async with site.running():
         await site.make(disagg())
@@ -57,7 +57,7 @@ async def test_graphs_run_where_these_kinds_can_not_be_read() -> None:
 
 
 @run_each(
-    ("more", "denied", "reason", "said"),
+    ("more", "denied", "reason", "text"),
     [
         ("controllers: {models: 'off'}\n", (), "NoController", "controllers.models is off in the configuration"),
         (
@@ -74,17 +74,17 @@ async def test_graphs_run_where_these_kinds_can_not_be_read() -> None:
         ),
     ],
 )
-async def test_a_model_that_is_not_reconciled_says_why(more: str, denied: tuple[tuple[str, str], ...], reason: str, said: str) -> None:
+async def test_a_model_that_is_not_reconciled_says_why(more: str, denied: tuple[tuple[str, str], ...], reason: str, text: str) -> None:
     async with running(more=more, denied=[*denied]) as site:
         await _make(site, 0)
         await site.later(70)
         [condition] = (await _status(site, 0))["conditions"]
         assert (condition["type"], condition["reason"]) == ("Reconciled", reason)
-        assert said in condition["message"]
+        assert text in condition["message"]
         assert (await site.reasons()).count(reason) == 1
         site.cluster.denied.clear()
         await site.later(70)
-        kinds = {one["type"] for one in (await _status(site, 0))["conditions"]}
+        kinds = {condition["type"] for condition in (await _status(site, 0))["conditions"]}
         assert ("Reconciled" in kinds) == bool(more)
 
 
@@ -100,7 +100,7 @@ async def test_a_permission_that_is_missing_on_the_way_is_told_until_it_is_there
         assert mute or (await site.told("Reconciled"))[:2] == ("False", "Forbidden")
         site.cluster.denied.clear()
         await site.later(70)
-        assert {one["type"] for one in (await site.model())["status"]["conditions"]} == {"ServicesFound", "EndpointsReady", "Ready"}
+        assert {entry["type"] for entry in (await site.model())["status"]["conditions"]} == {"ServicesFound", "EndpointsReady", "Ready"}
         assert site.fleet.loaded["10.0.0.1"] == {"org/adapter": "s3://b/a"}
 
 
@@ -117,7 +117,7 @@ async def test_a_definition_that_a_release_has_not_is_no_warning(number: int, ca
     caplog.set_level(logging.WARNING)
     site, resource = Site(), (*OPTED, GRAPHS)[number]
     site.cluster.fail(
-        lambda verb, asked, *_: NotServedError(404, "NotFound", "no such kind") if (verb, asked) == ("list", resource) else None
+        lambda verb, kind, *_: NotServedError(404, "NotFound", "no such kind") if (verb, kind) == ("list", resource) else None
     )
     async with site.running():
         await site.timing.advance(1)

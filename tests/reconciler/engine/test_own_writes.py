@@ -40,38 +40,38 @@ class Told:
 
 @contextlib.asynccontextmanager
 async def telling() -> AsyncIterator[Told]:
-    told = Told()
-    told.cache.listen([Watch(SERVICES, (LABELLED,))], settings(), {})
+    site = Told()
+    site.cache.listen([Watch(SERVICES, (LABELLED,))], settings(), {})
     await settle()
-    yield told
-    await told.cache.close()
+    yield site
+    await site.cache.close()
 
 
 async def test_what_others_do_during_a_write_is_told_after_it() -> None:
-    async with telling() as told:
-        with told.cache.writing(KEY):
-            made = await told.cluster.create(SERVICES, SERVICE)
-            await told.cluster.merge_patch(SERVICES, "s", {"spec": {"ports": [{"port": 81}]}}, "n")
+    async with telling() as site:
+        with site.cache.writing(KEY):
+            made = await site.cluster.create(SERVICES, SERVICE)
+            await site.cluster.merge_patch(SERVICES, "s", {"spec": {"ports": [{"port": 81}]}}, "n")
             await settle()
-            told.cache.add_write({**made, "apiVersion": "v1", "kind": "Service"})
-        assert told.changes == [(False, True, True), (True, True, False)]
+            site.cache.add_write({**made, "apiVersion": "v1", "kind": "Service"})
+        assert site.changes == [(False, True, True), (True, True, False)]
 
 
 async def test_a_write_without_an_answer_loses_no_change() -> None:
-    async with telling() as told:
+    async with telling() as site:
 
         async def fail() -> None:
-            with told.cache.writing(KEY), told.cache.writing(KEY):
-                await told.cluster.create(SERVICES, SERVICE)
+            with site.cache.writing(KEY), site.cache.writing(KEY):
+                await site.cluster.create(SERVICES, SERVICE)
                 await settle()
                 raise RuntimeError
 
         with pytest.raises(RuntimeError):
             await fail()
-        assert told.changes == [(False, True, False)]
-        await told.cluster.delete(SERVICES, "s", "n")
+        assert site.changes == [(False, True, False)]
+        await site.cluster.delete(SERVICES, "s", "n")
         await settle()
-        assert told.changes[1:] == [(True, False, False)]
+        assert site.changes[1:] == [(True, False, False)]
 
 
 def test_a_child_that_was_just_made_concerns_nobody_else() -> None:
@@ -128,10 +128,10 @@ async def test_components_become_ready_with_their_graph_and_only_later_by_themse
 
 
 async def test_a_new_leader_passes_over_what_it_lists_once_and_asks_for_no_child(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+    kinds: list[str] = []
 
     def asking(change: Change, cache: Cache, controllers: Controllers) -> list[Key]:
-        asked.append(change.key.kind)
+        kinds.append(change.key.kind)
         return route_change(change, cache, controllers)
 
     async with running(disagg("g")) as site:
@@ -143,8 +143,8 @@ async def test_a_new_leader_passes_over_what_it_lists_once_and_asks_for_no_child
         before = len(site.cluster.writes)
         site.start()
         await site.rest()
-        assert {"ServiceAccount", "Role", "RoleBinding"}.isdisjoint(asked)
-        assert asked.count("Service") == 1  # which is mended
+        assert {"ServiceAccount", "Role", "RoleBinding"}.isdisjoint(kinds)
+        assert kinds.count("Service") == 1  # which is mended
         assert decode in await site.all(DEPLOYMENTS)
         assert (await site.all(SERVICES))["g-frontend"]["spec"]["ports"]
         assert [kind for _, kind, _ in site.cluster.writes[before:]].count("deployments") == 1

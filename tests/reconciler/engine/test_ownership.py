@@ -21,29 +21,29 @@ MODEL = "dynamo-model-fb68f5a6"
 
 def _served(name: str = "g") -> Node:
     made = disagg(name)
-    for one in made["spec"]["components"][1:]:
-        one["modelRef"] = {"name": "Qwen/Qwen3-0.6B"}
+    for worker in made["spec"]["components"][1:]:
+        worker["modelRef"] = {"name": "Qwen/Qwen3-0.6B"}
     return made
 
 
 async def _owners(site: Site, name: str = MODEL) -> list[tuple[str, str, bool]]:
-    found = (await site.all(SERVICES))[name]["metadata"].get("ownerReferences") or []
-    return [(one["kind"], one["name"], bool(one.get("controller"))) for one in found]
+    owners = (await site.all(SERVICES))[name]["metadata"].get("ownerReferences") or []
+    return [(owner["kind"], owner["name"], bool(owner.get("controller"))) for owner in owners]
 
 
 async def test_a_graph_takes_over_the_service_that_one_of_its_components_owned_and_generations_share_it() -> None:
     async with running(_served()) as site:
         assert (await site.condition())["status"] == "True"
         assert await _owners(site) == [("DynamoGraphDeployment", "g", True)]
-        [decode] = [one for name, one in (await site.all(COMPONENTS)).items() if "decode" in name]
+        [decode] = [obj for name, obj in (await site.all(COMPONENTS)).items() if "decode" in name]
         uid = (await site.all(SERVICES))[MODEL]["metadata"]["uid"]
         await site.patch(SERVICES, MODEL, {"metadata": {"ownerReferences": [make_reference(decode)]}})
-        found = (await site.all(SERVICES))[MODEL]
-        assert (found["metadata"]["uid"], await _owners(site)) == (uid, [("DynamoGraphDeployment", "g", True)])
+        service = (await site.all(SERVICES))[MODEL]
+        assert (service["metadata"]["uid"], await _owners(site)) == (uid, [("DynamoGraphDeployment", "g", True)])
         assert (await site.condition())["status"] == "True"
         async with site.editing() as obj:
-            for one in obj["spec"]["components"][1:]:
-                one["podTemplate"]["spec"]["containers"][0]["args"] = ["--new"]
+            for worker in obj["spec"]["components"][1:]:
+                worker["podTemplate"]["spec"]["containers"][0]["args"] = ["--new"]
         assert (await site.graph())["status"]["rollingUpdate"]["phase"] == "Completed"
         assert (await site.condition())["status"] == "True"
         assert (await site.all(SERVICES))[MODEL]["metadata"]["uid"] == uid
@@ -57,7 +57,7 @@ async def test_two_graphs_share_the_service_of_their_model_and_the_last_one_take
         await site.edit("g", 0, replicas=2)
         assert len(await _owners(site)) == 2  # applying it for one graph doesn't take it from the other
         await site.delete(GRAPHS, "g")
-        references = [one for one in (await site.all(SERVICES))[MODEL]["metadata"]["ownerReferences"] if one["name"] == "h"]
+        references = [owner for owner in (await site.all(SERVICES))[MODEL]["metadata"]["ownerReferences"] if owner["name"] == "h"]
         # the garbage collector drops the reference to what is gone
         await site.patch(SERVICES, MODEL, {"metadata": {"ownerReferences": references}})
         assert await _owners(site) == [("DynamoGraphDeployment", "h", True)]
@@ -68,15 +68,15 @@ async def test_two_graphs_share_the_service_of_their_model_and_the_last_one_take
 async def _orphaned(site: Site) -> None:
     """Deletes a graph as `--cascade=orphan` does."""
     for resource in (COMPONENTS, SERVICES):
-        for name, one in (await site.all(resource)).items():
-            if any(owner["kind"] == "DynamoGraphDeployment" for owner in one["metadata"].get("ownerReferences") or ()):
+        for name, obj in (await site.all(resource)).items():
+            if any(owner["kind"] == "DynamoGraphDeployment" for owner in obj["metadata"].get("ownerReferences") or ()):
                 await site.kubelet.merge_patch(resource, name, {"metadata": {"ownerReferences": None}}, NAMESPACE)
     await site.user.delete(GRAPHS, "g", NAMESPACE)
 
 
 async def _pods(site: Site) -> dict[str, tuple[str, Any]]:
     """The uid and the pod template of each Deployment."""
-    return {name: (one["metadata"]["uid"], one["spec"]["template"]) for name, one in (await site.all(DEPLOYMENTS)).items()}
+    return {name: (obj["metadata"]["uid"], obj["spec"]["template"]) for name, obj in (await site.all(DEPLOYMENTS)).items()}
 
 
 async def test_children_that_a_deletion_left_behind_are_taken_up_again() -> None:
@@ -91,7 +91,7 @@ async def test_children_that_a_deletion_left_behind_are_taken_up_again() -> None
         assert (await site.condition())["status"] == "True"
         assert await _pods(site) == before
         graph_uid = (await site.graph())["metadata"]["uid"]
-        assert {one["metadata"]["ownerReferences"][0]["uid"] for one in (await site.all(COMPONENTS)).values()} == {graph_uid}
+        assert {obj["metadata"]["ownerReferences"][0]["uid"] for obj in (await site.all(COMPONENTS)).values()} == {graph_uid}
 
 
 async def test_repairs_are_told_of_the_object_that_was_repaired() -> None:
@@ -106,8 +106,8 @@ async def test_repairs_are_told_of_the_object_that_was_repaired() -> None:
         await site.edit("h", 0, replicas=2)
         mend()
         await site.later(60)
-        told = {(name, message.split()[1]) for name, reason, message in await site.events() if reason == "DriftRepaired"}
-        assert told == {("g-frontend", "g-frontend")}
+        repairs = {(name, message.split()[1]) for name, reason, message in await site.events() if reason == "DriftRepaired"}
+        assert repairs == {("g-frontend", "g-frontend")}
 
 
 async def test_an_object_of_another_namespace_that_names_a_graph_as_its_owner_is_not_the_graphs() -> None:

@@ -112,8 +112,8 @@ class Lives(RuleBasedStateMachine):
         async def done() -> object:
             return await work
 
-        found = self.loop.run_until_complete(done())
-        return found if isinstance(found, Key) else Key("", "", "")
+        key = self.loop.run_until_complete(done())
+        return key if isinstance(key, Key) else Key("", "", "")
 
 
 Lives.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)

@@ -40,7 +40,7 @@ async def test_a_hand_on_a_child_is_undone_and_said_but_not_for_ever() -> None:
         await _scale(site, 5)
         await site.rest()
         assert await _replicas(site) == 5
-        assert len([one for one in await site.writes_within(200) if one[1] == "deployments"]) < 6  # looked at, not fought over
+        assert len([write for write in await site.writes_within(200) if write[1] == "deployments"]) < 6  # looked at, not fought over
         conditions = (await site.all(COMPONENTS))["g-frontend"]["status"]["conditions"]
         assert "is changed again and again by kubectl" in conditions[0]["message"]
         assert (await site.graph())["status"]["state"] == "failed"
@@ -56,9 +56,9 @@ async def test_what_others_add_to_a_child_stays_and_a_forgotten_history_is_liste
         await site.edit("g", 0, rest=False, replicas=3)
         await site.cluster.forget()
         await site.later(10)
-        found = (await site.all(DEPLOYMENTS))["g-frontend"]
-        assert found["spec"]["replicas"] == 3
-        assert found["metadata"]["annotations"]["example.com/theirs"] == "yes"
+        deployment = (await site.all(DEPLOYMENTS))["g-frontend"]
+        assert deployment["spec"]["replicas"] == 3
+        assert deployment["metadata"]["annotations"]["example.com/theirs"] == "yes"
 
 
 @run_each("marks", [{}, {"annotations": {"webhooks.nvidia.com/applied-hash": "0123456789abcdef"}}])
@@ -93,7 +93,7 @@ async def test_what_the_garbage_collector_missed_of_an_earlier_component_is_repl
         for _ in range(40):
             await site.timing.advance(0.25)
         after = await site.all(DEPLOYMENTS)
-        assert {name for name, one in after.items() if one["metadata"]["uid"] != before[name]["metadata"]["uid"]} == {"g-frontend"}
+        assert {name for name, obj in after.items() if obj["metadata"]["uid"] != before[name]["metadata"]["uid"]} == {"g-frontend"}
         assert after["g-frontend"]["metadata"]["ownerReferences"] == before["g-frontend"]["metadata"]["ownerReferences"]
         await site.rest()
         assert (await site.condition())["status"] == "True"
@@ -158,9 +158,9 @@ async def test_an_object_that_admission_would_refuse_is_told_why_and_others_run(
         odd = disagg("odd")
         odd["spec"]["components"][0]["podTemplate"] = "none"
         await site.make(bad, odd, disagg())
-        found = await site.condition("bad")
-        assert (found["status"], found["reason"]) == ("False", "refused_by_validation")
-        assert "spec.components" in found["message"] or "spec.services" in found["message"]
+        condition = await site.condition("bad")
+        assert (condition["status"], condition["reason"]) == ("False", "refused_by_validation")
+        assert "spec.components" in condition["message"] or "spec.services" in condition["message"]
         assert (await site.graph("bad"))["status"]["state"] == "failed"
         assert any(name == "bad" and reason == "ValidationFailed" for name, reason, _ in await site.events())
         assert (await site.condition())["status"] == "True"
@@ -264,12 +264,12 @@ async def test_a_status_that_somebody_else_writes_is_mended_within_a_minute_and_
         await overwrite()
         await site.later(62)
         assert ((await site.condition())["status"], (await site.graph())["status"]["state"]) == ("True", "successful")
-        assert {one["type"] for one in (await site.all(COMPONENTS))["g-frontend"]["status"]["conditions"]} >= {"Odd", "Available"}
+        assert {entry["type"] for entry in (await site.all(COMPONENTS))["g-frontend"]["status"]["conditions"]} >= {"Odd", "Available"}
         before = len(site.cluster.writes)
         for _ in range(240):
             await overwrite()
             await site.timing.advance(0.5)
-        assert len([one for one in site.cluster.writes[before:] if one[1] not in ("leases", "events")]) < 15
+        assert len([write for write in site.cluster.writes[before:] if write[1] not in ("leases", "events")]) < 15
 
 
 async def test_a_finalizer_that_could_not_be_taken_off_at_once_is_tried_again_at_once() -> None:

@@ -73,8 +73,8 @@ def test_replicas_with_nodes_are_counted_where_grove_counts_them() -> None:
         env = [{"name": "DYN_NAMESPACE", "value": f"demo-{clique['name']}"}]
         clique["spec"] = {"podSpec": {"containers": [{"name": "main", "env": env}]}}
     counted["status"]["scheduledReplicas"] = 0
-    told = read_grove_status(_graph(), made, [counted, _clique("b")], Line.V1_4).figures
-    assert [(one["runtimeNamespace"], one.get("scheduledReplicas")) for one in told.values()] == [("demo-a", 0), ("demo-b", None)]
+    figures = read_grove_status(_graph(), made, [counted, _clique("b")], Line.V1_4).figures
+    assert [(entry["runtimeNamespace"], entry.get("scheduledReplicas")) for entry in figures.values()] == [("demo-a", 0), ("demo-b", None)]
     assert {*read_grove_status(_graph(), made, [counted], line=Line.V1_2).figures["a"]}.isdisjoint(
         {"runtimeNamespace", "scheduledReplicas"}
     )
@@ -94,11 +94,11 @@ def test_replicas_with_nodes_are_counted_where_grove_counts_them() -> None:
     ],
 )
 def test_a_component_has_restarted_when_its_cliques_are_updated(kind: str, cliques: list[Node], restarted: set[str]) -> None:
-    asked = _graph(kind)
-    marks = {one["metadata"]["labels"]["nvidia.com/dynamo-component"]: ASKED for one in cliques}
-    observed = observe_on_grove(asked, [_set(**marks)], cliques)
+    obj = _graph(kind)
+    marks = {clique["metadata"]["labels"]["nvidia.com/dynamo-component"]: ASKED for clique in cliques}
+    observed = observe_on_grove(obj, [_set(**marks)], cliques)
     assert observed.restarted == restarted
-    assert list_restart_marks(asked, observed) == {**marks, **({"a": ASKED} if restarted == {"b"} else {})}
+    assert list_restart_marks(obj, observed) == {**marks, **({"a": ASKED} if restarted == {"b"} else {})}
 
 
 def test_a_component_whose_successor_restarts_has_restarted_though_grove_tells_of_no_templates() -> None:
@@ -112,7 +112,7 @@ SERVED = {"grove.io": frozenset({"v1alpha1"}), GANGS.group: frozenset({"v1alpha1
 
 
 def _gangs(*scores: float | None) -> list[Node]:
-    return [{"kind": POD_GANG, "status": {} if one is None else {"placementScore": one}} for one in scores] + [{"kind": "PodClique"}]
+    return [{"kind": POD_GANG, "status": {} if score is None else {"placementScore": score}} for score in scores] + [{"kind": "PodClique"}]
 
 
 @run_each(
@@ -155,7 +155,7 @@ async def test_a_graph_on_grove_follows_the_scores_of_its_gangs() -> None:
         assert await _placement(site) == {"state": "Reported", "score": 0.25}
         writes = len(site.cluster.writes)
         await site.report(GANGS, "g-0-w-0", {"phase": "Running"}, 60)
-        assert [one for one in site.cluster.writes[writes:] if one[1] != "leases"] == []
+        assert [write for write in site.cluster.writes[writes:] if write[1] != "leases"] == []
 
 
 async def test_a_graph_off_grove_has_no_score() -> None:

@@ -37,19 +37,19 @@ def _graph(*workers: Node, name: str = "g") -> Node:
 
 
 def _render(obj: Node, **more: Any) -> tuple[dict[str, list[Node]], list[str]]:
-    found = rendered(obj, operator_version="1.7.0", **{"disaggregated": True, **more})
+    done = rendered(obj, operator_version="1.7.0", **{"disaggregated": True, **more})
     kinds: dict[str, list[Node]] = {}
-    for child in found.children:
+    for child in done.children:
         kinds.setdefault(child["kind"], []).append(child)
-    return kinds, [str(problem) for problem in found.problems]
+    return kinds, [str(problem) for problem in done.problems]
 
 
 def test_workers_on_several_nodes_become_roles_of_one_set_and_the_others_stay_components() -> None:
     """E32."""
     kinds, problems = _render(_graph())
     assert problems == []
-    assert [one["spec"]["name"] for one in kinds["DynamoComponentDeployment"]] == ["Frontend"]
-    assert [one["metadata"]["name"] for one in kinds["Deployment"]] == ["g-frontend"]
+    assert [child["spec"]["name"] for child in kinds["DynamoComponentDeployment"]] == ["Frontend"]
+    assert [child["metadata"]["name"] for child in kinds["Deployment"]] == ["g-frontend"]
     assert "LeaderWorkerSet" not in kinds
     [made] = kinds["DisaggregatedSet"]
     assert made["apiVersion"] == "disaggregatedset.x-k8s.io/v1"
@@ -57,7 +57,7 @@ def test_workers_on_several_nodes_become_roles_of_one_set_and_the_others_stay_co
     [owner] = made["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["controller"]) == ("DynamoGraphDeployment", True)
     roles = made["spec"]["roles"]
-    shapes = [(one["name"], one["spec"]["replicas"], one["spec"]["leaderWorkerTemplate"]["size"]) for one in roles]
+    shapes = [(role["name"], role["spec"]["replicas"], role["spec"]["leaderWorkerTemplate"]["size"]) for role in roles]
     assert shapes == [("prefill", 2, 2), ("decode", 3, 4)]
     for role in roles:
         assert set(role) == {"name", "spec"}
@@ -83,16 +83,16 @@ def test_workers_on_several_nodes_become_roles_of_one_set_and_the_others_stay_co
 def test_names_leave_room_for_those_of_pods(name: str, kinds: list[str], expected: tuple[str, list[str]]) -> None:
     made, problems = _render(_graph(*(_worker(f"{kind}-{'ab'[place]}", kind, 2, 1) for place, kind in enumerate(kinds)), name=name))
     assert problems == []
-    [found] = made["DisaggregatedSet"]
-    assert (found["metadata"]["name"], [one["name"] for one in found["spec"]["roles"]]) == expected
+    [child] = made["DisaggregatedSet"]
+    assert (child["metadata"]["name"], [role["name"] for role in child["spec"]["roles"]]) == expected
 
 
 def test_roles_of_plain_workers_are_named_by_their_components() -> None:
     """E35a, and names that end up alike."""
     names = ["vllm-decode-worker", "decode-worker-b", "Decode-Worker-B"]
     made, _ = _render(_graph(*(_worker(name, "worker", 2, 1) for name in names)))
-    [found] = made["DisaggregatedSet"]
-    roles = [one["name"] for one in found["spec"]["roles"]]
+    [child] = made["DisaggregatedSet"]
+    roles = [role["name"] for role in child["spec"]["roles"]]
     assert roles[:2] == ["vllm-d-aee20435", "decode-worker-b"]
     assert len(roles[2]) == 15
     assert roles[2] not in roles[:2]
@@ -128,12 +128,12 @@ def test_a_graph_that_cannot_be_a_set_has_none(workers: list[Node], settings: di
 def test_roles_that_are_all_at_zero_wait_together() -> None:
     kinds, problems = _render(_graph(_worker("a", "prefill", 2, 0), _worker("b", "decode", 2, 0)))
     assert problems == []
-    assert [one["spec"]["replicas"] for one in kinds["DisaggregatedSet"][0]["spec"]["roles"]] == [0, 0]
+    assert [role["spec"]["replicas"] for role in kinds["DisaggregatedSet"][0]["spec"]["roles"]] == [0, 0]
 
 
 @pytest.mark.parametrize("line", ["1.6.0", "1.7.0"])
 def test_the_provider_counts_since_line_1_7(line: str) -> None:
-    kinds = {one["kind"] for one in rendered(_graph(), operator_version=line, disaggregated=True, lws=True).children}
+    kinds = {child["kind"] for child in rendered(_graph(), operator_version=line, disaggregated=True, lws=True).children}
     assert ("DisaggregatedSet" in kinds, "LeaderWorkerSet" in kinds) == (line == "1.7.0", line != "1.7.0")
 
 
@@ -186,13 +186,13 @@ async def _running() -> AsyncIterator[tuple[Site, Sets]]:
 
 async def _revisions(site: Site) -> dict[str, str]:
     """The Services of roles, with the revision that each selects."""
-    selectors = {name: one["spec"].get("selector") or {} for name, one in (await site.all(SERVICES)).items()}
+    selectors = {name: obj["spec"].get("selector") or {} for name, obj in (await site.all(SERVICES)).items()}
     return {name: selector[REVISION] for name, selector in selectors.items() if REVISION in selector}
 
 
 async def _change(site: Site, change: Any) -> None:
     async with site.editing() as obj:
-        [decode] = [one for one in obj["spec"]["components"] if one["name"] == "decode"]
+        [decode] = [part for part in obj["spec"]["components"] if part["name"] == "decode"]
         change(decode)
 
 
@@ -206,8 +206,8 @@ async def test_a_graph_runs_as_a_set_rolls_all_roles_at_once_and_scales_without_
         await sets.make(ready=False)
         assert "g/decode: desired=3, replicas=0" in (await site.condition())["message"]
         await sets.make()
-        told = await site.condition(kind="DisaggregatedSetEligible")
-        assert (told["status"], told["reason"]) == ("True", "Selected")
+        eligible = await site.condition(kind="DisaggregatedSetEligible")
+        assert (eligible["status"], eligible["reason"]) == ("True", "Selected")
         status = (await site.graph())["status"]
         assert status["state"] == "successful"
         first = await _revisions(site)
@@ -218,16 +218,16 @@ async def test_a_graph_runs_as_a_set_rolls_all_roles_at_once_and_scales_without_
         assert len(decode["componentNames"]) == 1
         assert await site.writes_within(200) == []
 
-        templates = [one["spec"]["leaderWorkerTemplate"] for one in (await site.all(DISAGGREGATED_SETS))["g"]["spec"]["roles"]]
-        await _change(site, lambda one: one.update(replicas=5))
+        templates = [role["spec"]["leaderWorkerTemplate"] for role in (await site.all(DISAGGREGATED_SETS))["g"]["spec"]["roles"]]
+        await _change(site, lambda part: part.update(replicas=5))
         roles = (await site.all(DISAGGREGATED_SETS))["g"]["spec"]["roles"]
-        assert [(one["spec"]["replicas"], one["spec"]["leaderWorkerTemplate"]) for one in roles] == [(2, templates[0]), (5, templates[1])]
+        assert [(obj["spec"]["replicas"], obj["spec"]["leaderWorkerTemplate"]) for obj in roles] == [(2, templates[0]), (5, templates[1])]
         assert "g/decode: not scaled yet: desired=5, spec.replicas=3" in (await site.condition())["message"]
         await sets.make()
         assert (await site.condition())["status"] == "True"
         assert await _revisions(site) == first
 
-        await _change(site, lambda one: one["podTemplate"]["spec"]["containers"][0].update(image="img:2"))
+        await _change(site, lambda part: part["podTemplate"]["spec"]["containers"][0].update(image="img:2"))
         assert await _revisions(site) == first
         await sets.make(ready=False)
         rolling = await _revisions(site)
@@ -243,14 +243,14 @@ async def test_a_graph_that_cannot_be_a_set_says_so_and_its_workloads_stay() -> 
     """E33, and an API that goes."""
     async with _running() as (site, sets):
         await sets.make()
-        await _change(site, lambda one: one.update(replicas=0))
-        told = await site.condition()
-        assert (told["reason"], (await site.graph())["status"]["state"]) == ("disaggregated_set_intent_unsupported", "failed")
+        await _change(site, lambda part: part.update(replicas=0))
+        condition = await site.condition()
+        assert (condition["reason"], (await site.graph())["status"]["state"]) == ("disaggregated_set_intent_unsupported", "failed")
         eligible = await site.condition(kind="DisaggregatedSetEligible")
-        assert (eligible["status"], eligible["reason"], eligible["message"]) == ("False", "UnsupportedIntent", told["message"])
+        assert (eligible["status"], eligible["reason"], eligible["message"]) == ("False", "UnsupportedIntent", condition["message"])
         assert "DisaggregatedSetUnsupported" in await site.reasons()
-        assert [one["spec"]["replicas"] for one in (await site.all(DISAGGREGATED_SETS))["g"]["spec"]["roles"]] == [2, 3]
-        await _change(site, lambda one: one.update(replicas=3))
+        assert [role["spec"]["replicas"] for role in (await site.all(DISAGGREGATED_SETS))["g"]["spec"]["roles"]] == [2, 3]
+        await _change(site, lambda part: part.update(replicas=3))
         assert (await site.condition())["status"] == "True"
         for each in (site.cluster, site.user, site.kubelet):
             each.served = {name: versions for name, versions in each.served.items() if name != "disaggregatedset.x-k8s.io"}
@@ -282,7 +282,7 @@ async def test_a_restart_takes_all_roles_together() -> None:
         restart = {"id": "again", "strategy": {"type": "Sequential", "order": ["decode", "Frontend", "prefill"]}}
         await site.patch(GRAPHS, "g", {"spec": {"restart": restart}})
         roles = (await site.all(DISAGGREGATED_SETS))["g"]["spec"]["roles"]
-        marks = [one["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["metadata"]["annotations"]["nvidia.com/restartAt"] for one in roles]
+        marks = [obj["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["metadata"]["annotations"]["nvidia.com/restartAt"] for obj in roles]
         assert marks == ["again", "again"]
         assert (await site.graph())["status"]["restart"]["inProgress"] == ["decode"]
         await sets.make()

@@ -32,13 +32,13 @@ class Cluster:
 
     async def make(self) -> None:
         """Makes everything, as Grove does."""
-        found = await self.site.get(GROVE, "g")
-        templates = {one["name"]: one for one in found["spec"]["template"]["cliques"]}
-        for one in make_below(found):
-            made = await self._make(one)
-            for member in make_members(made, templates) if one["kind"] == CLIQUE_GROUP else ():
+        live = await self.site.get(GROVE, "g")
+        templates = {clique["name"]: clique for clique in live["spec"]["template"]["cliques"]}
+        for obj in make_below(live):
+            made = await self._make(obj)
+            for member in make_members(made, templates) if obj["kind"] == CLIQUE_GROUP else ():
                 await self._make(member)
-        status = {"observedGeneration": found["metadata"]["generation"], "updatedReplicas": 1}
+        status = {"observedGeneration": live["metadata"]["generation"], "updatedReplicas": 1}
         await self.site.report(GROVE, "g", status)
 
     async def pod(self, clique: Node, index: int, **labels: str) -> None:
@@ -65,8 +65,8 @@ class Cluster:
 
     async def ready(self) -> tuple[str, str]:
         """Whether the graph is ready, and why."""
-        found = await self.site.condition()
-        return found["status"], found["message"]
+        condition = await self.site.condition()
+        return condition["status"], condition["message"]
 
     async def _make(self, wanted: Node) -> Node:
         resource, serving = (GROUPS, "availableReplicas") if wanted["kind"] == CLIQUE_GROUP else (CLIQUES, "readyReplicas")
@@ -200,5 +200,5 @@ def test_a_clique_of_any_size_costs_no_more_than_its_pods() -> None:
     """A user who may scale a PodClique may write any number."""
     clique = {"metadata": {"name": "c", "labels": {ENGINE_GROUP: "true", GROUP: "g", REPLICA: "0"}}, "spec": {"replicas": 2**31 - 1}}
     why = "pod p ended: Error"
-    found = explain_missing_engines([(clique, [])], lambda place: why if place[-1] == "3" else "")
-    assert found == {"podclique/c": f"desired=2147483647, running=0; replaced since {why}"}
+    missing = explain_missing_engines([(clique, [])], lambda place: why if place[-1] == "3" else "")
+    assert missing == {"podclique/c": f"desired=2147483647, running=0; replaced since {why}"}

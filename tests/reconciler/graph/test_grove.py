@@ -55,7 +55,7 @@ async def _set(site: Site) -> Node:
 
 async def _marks(site: Site) -> dict[str, str]:
     cliques = (await _set(site))["spec"]["template"]["cliques"]
-    return {one["name"]: one["annotations"][RESTART_AT] for one in cliques if RESTART_AT in one["annotations"]}
+    return {clique["name"]: clique["annotations"][RESTART_AT] for clique in cliques if RESTART_AT in clique["annotations"]}
 
 
 async def test_components_restart_one_after_the_other() -> None:
@@ -78,8 +78,8 @@ async def test_components_restart_one_after_the_other() -> None:
 
 
 async def _replicas(site: Site, name: str) -> int:
-    found = await site.get(CLIQUES, name)
-    return int(found["spec"]["replicas"])
+    live = await site.get(CLIQUES, name)
+    return int(live["spec"]["replicas"])
 
 
 async def test_one_call_scales_and_a_graph_is_ready_only_when_that_is_done() -> None:
@@ -117,8 +117,8 @@ async def test_pods_that_grove_can_not_make_are_told_of() -> None:
         error = {"code": "ERR_CREATE_PODS", "description": 'pods "g-0-w-x7k2p" is forbidden: exceeded quota: gpus'}
         await site.kubelet.merge_patch(CLIQUES, "g-0-w", {"status": {"lastErrors": [error]}}, NAMESPACE)
         await site.timing.advance(15)
-        said = f". Pods wait: g-0-w: {error['code']}: {error['description']}"
-        assert (await site.condition())["message"].endswith(said)
+        ending = f". Pods wait: g-0-w: {error['code']}: {error['description']}"
+        assert (await site.condition())["message"].endswith(ending)
         await _updated(site)
         assert "quota" not in (await site.condition())["message"]
 
@@ -189,13 +189,13 @@ def test_a_live_set_gives_order_and_replicas_and_new_cliques_come_last() -> None
         return {"kind": "PodCliqueSet", "spec": {"template": {"cliques": cliques, "podCliqueScalingGroups": groups}}}
 
     kept = align_with_live(made("new", "x", "b", "a"), made("a", "x", "gone", "b", replicas=5))["spec"]["template"]
-    assert [(one["name"], one["spec"]["replicas"]) for one in kept["cliques"]] == [("a", 5), ("x", 1), ("b", 5), ("new", 1)]
-    assert [one["replicas"] for one in kept["podCliqueScalingGroups"]] == [5]
+    assert [(clique["name"], clique["spec"]["replicas"]) for clique in kept["cliques"]] == [("a", 5), ("x", 1), ("b", 5), ("new", 1)]
+    assert [group["replicas"] for group in kept["podCliqueScalingGroups"]] == [5]
     assert align_with_live(made("a"), None) == made("a")
 
 
 @run_each(
-    ("asked", "live", "status", "expected"),
+    ("desired", "live", "status", "expected"),
     [
         (2, 2, None, "observedGeneration is nil"),
         (2, 2, {"observedGeneration": 1}, "spec not yet processed: generation=2, observedGeneration=1"),
@@ -212,10 +212,10 @@ def test_a_live_set_gives_order_and_replicas_and_new_cliques_come_last() -> None
         (0, 0, {"observedGeneration": 2, "readyReplicas": 1, "replicas": 1}, ""),
     ],
 )
-def test_why_a_clique_is_not_as_asked(asked: int, live: int, status: Node | None, expected: str) -> None:
-    member = read_graph(graph(vllm("w", replicas=asked)), line=Line.V1_2).members[0]
-    one: Node = {"kind": CLIQUE, "metadata": {"name": "g-0-w", "generation": 2}, "spec": {"replicas": live}}
-    assert explain_not_ready(member, {**one, "status": status} if status is not None else one) == expected
+def test_why_a_clique_is_not_as_asked(desired: int, live: int, status: Node | None, expected: str) -> None:
+    member = read_graph(graph(vllm("w", replicas=desired)), line=Line.V1_2).members[0]
+    clique: Node = {"kind": CLIQUE, "metadata": {"name": "g-0-w", "generation": 2}, "spec": {"replicas": live}}
+    assert explain_not_ready(member, {**clique, "status": status} if status is not None else clique) == expected
     assert explain_not_ready(member, None) == "resource not found"
 
 
@@ -251,10 +251,10 @@ async def test_a_set_of_another_operator_keeps_its_order_replicas_selectors_and_
     await site.kubelet.create(GROVE, foreign, NAMESPACE)
     async with site.running():
         await site.rest()
-        found = await _set(site)
-        assert [(one["name"], one["spec"]["replicas"]) for one in found["spec"]["template"]["cliques"]] == [("w", 7), ("fe", 7)]
-        assert all("podSpec" in one["spec"] for one in found["spec"]["template"]["cliques"])
-        assert labels.items() <= found["spec"]["template"]["cliques"][0]["labels"].items()
+        live = await _set(site)
+        assert [(clique["name"], clique["spec"]["replicas"]) for clique in live["spec"]["template"]["cliques"]] == [("w", 7), ("fe", 7)]
+        assert all("podSpec" in clique["spec"] for clique in live["spec"]["template"]["cliques"])
+        assert labels.items() <= live["spec"]["template"]["cliques"][0]["labels"].items()
         assert await _marks(site) == {"w": "r0"}
         await _updated(site)
         assert await _replicas(site, "g-0-w") == 1
@@ -268,7 +268,7 @@ async def test_a_queue_that_is_missing_is_told_until_it_is_there() -> None:
         condition = await site.condition()
         text = f"Queue team must exist for the KAI scheduler to place pods; make it, or name another by the annotation {KAI_QUEUE}"
         assert (condition["reason"], condition["message"]) == ("failed_to_reconcile_the_resources", text)
-        assert [one["labels"][QUEUE] for one in (await _set(site))["spec"]["template"]["cliques"]] == ["team"]
+        assert [clique["labels"][QUEUE] for clique in (await _set(site))["spec"]["template"]["cliques"]] == ["team"]
         await site.user.create(QUEUES, draft(QUEUES, "team"))
         await site.later(SLOW_RETRY_SECONDS + 1)
         assert (await site.condition())["reason"] != "failed_to_reconcile_the_resources"

@@ -18,19 +18,19 @@ WAITING: dict[str, Any] = {"identity": dict(IDENTITY), "startupPolicy": "WaitFor
 
 async def test_a_field_without_effect_is_a_condition_until_it_is_gone() -> None:
     async with running(graph(vllm(runtimeVersionOverride="1.5.0", minAvailable=1, replicas=1))) as site:
-        told = await site.condition(kind="FieldsIgnored")
-        assert (told["status"], told["reason"]) == ("True", "NotActedOn")
-        assert "spec.components[0].runtimeVersionOverride: has no effect" in told["message"]
-        assert "spec.components[0].minAvailable: has no effect: only Grove acts on it" in told["message"]
+        condition = await site.condition(kind="FieldsIgnored")
+        assert (condition["status"], condition["reason"]) == ("True", "NotActedOn")
+        assert "spec.components[0].runtimeVersionOverride: has no effect" in condition["message"]
+        assert "spec.components[0].minAvailable: has no effect: only Grove acts on it" in condition["message"]
         assert (await site.reasons()).count("NotActedOn") == 1
         assert (await site.graph())["status"]["state"] == "successful"
         made = [*(await site.all(COMPONENTS)).values()]
-        assert all("minAvailable" not in one["spec"] for one in made)  # admission refuses it there
+        assert all("minAvailable" not in obj["spec"] for obj in made)  # admission refuses it there
         async with site.editing() as obj:
             for name in ("runtimeVersionOverride", "minAvailable"):
                 del obj["spec"]["components"][0][name]
         assert await site.condition(kind="FieldsIgnored") == {}
-        assert {*await site.all(COMPONENTS)} == {one["metadata"]["name"] for one in made}  # no worker was replaced for it
+        assert {*await site.all(COMPONENTS)} == {obj["metadata"]["name"] for obj in made}  # no worker was replaced for it
 
 
 @run_each(("grove", "version"), [(False, ""), (True, "1.2.0"), (True, "")])
@@ -38,13 +38,13 @@ async def test_topology_constraints_without_effect_are_named_on_each_line(grove:
     constraint = {"clusterTopologyName": "t", "packDomain": "zone"}
     obj = graph(vllm(topologyConstraint={"packDomain": "rack"}), topologyConstraint=constraint)
     async with running(obj, version=version, served=GROVE_API if grove else {}) as site:
-        told = (await site.condition(kind="FieldsIgnored")).get("message", "")
+        message = (await site.condition(kind="FieldsIgnored")).get("message", "")
         assert (await site.condition())["reason"] != "refused_by_validation"
         why = "has no effect: only Grove acts on it, and the graph does not run on Grove"
         named = [f"{path}.topologyConstraint: {why}" for path in ("spec", "spec.components[0]")]
         name = "spec.topologyConstraint.clusterTopologyName: has no effect on placement: "
-        assert told.startswith(name) if version else told == ("" if grove else "; ".join(named))
-        assert told.count("has no effect") == (int(bool(version)) if grove else 2)
+        assert message.startswith(name) if version else message == ("" if grove else "; ".join(named))
+        assert message.count("has no effect") == (int(bool(version)) if grove else 2)
 
 
 async def test_a_set_is_constrained_as_its_definition_has_it_and_keeps_its_words() -> None:
@@ -80,13 +80,13 @@ async def test_the_provider_that_is_remembered_decides_where_a_graph_runs() -> N
         )
         assert {*await site.all(GROVE)} == {"g"}
         assert all(name.startswith("a-") for name in await site.all(DEPLOYMENTS))
-        told = await site.condition(kind="FieldsIgnored")
-        assert told["message"] == f"metadata.annotations[{ENABLE_GROVE}]: has no effect: {WORKLOAD_PROVIDER} decides"
+        condition = await site.condition(kind="FieldsIgnored")
+        assert condition["message"] == f"metadata.annotations[{ENABLE_GROVE}]: has no effect: {WORKLOAD_PROVIDER} decides"
         site.cluster.served.pop("grove.io")
         await site.later(40)
-        told = await site.condition(kind="Orchestrator")
-        assert told["reason"] == "GroveNotServed"
-        assert told["message"].endswith(f"; {WORKLOAD_PROVIDER} keeps it there")
+        condition = await site.condition(kind="Orchestrator")
+        assert condition["reason"] == "GroveNotServed"
+        assert condition["message"].endswith(f"; {WORKLOAD_PROVIDER} keeps it there")
 
 
 @run_each(("grove", "provider"), [(True, "grove"), (False, "component")])
@@ -113,10 +113,10 @@ async def test_pods_wait_for_their_checkpoint_and_start_from_it(more: str) -> No
     async with scene(warm(**WAITING), more) as site:
         assert (await _worker(site))["spec"]["replicas"] == 0
         assert (await site.graph())["status"]["state"] == "pending"
-        told = await site.condition(kind="Restore")
-        assert (told["reason"], told["message"].rpartition("; ")[2]) == ("CheckpointNotReady", "pods wait for it, as startupPolicy says")
-        [component] = [one for one in (await site.all(COMPONENTS)).values() if one["spec"]["name"] == "worker"]
-        [available] = [one for one in component["status"]["conditions"] if one["type"] == "Available"]
+        state = await site.condition(kind="Restore")
+        assert (state["reason"], state["message"].rpartition("; ")[2]) == ("CheckpointNotReady", "pods wait for it, as startupPolicy says")
+        [component] = [obj for obj in (await site.all(COMPONENTS)).values() if obj["spec"]["name"] == "worker"]
+        [available] = [condition for condition in component["status"]["conditions"] if condition["type"] == "Available"]
         assert (available["status"], available["reason"]) == ("False", "WaitingForCheckpoint")
         await _ready(site)
         assert (await _worker(site))["spec"]["replicas"] == 1
@@ -164,7 +164,7 @@ async def test_a_checkpoint_goes_with_the_last_graph_that_it_was_made_for_unless
         other["metadata"]["name"] = "h"
         await site.make(other)
         owners = (await site.checkpoint(NAME))["metadata"].get("ownerReferences") or []
-        assert [one["name"] for one in owners] == ([] if stays else ["g", "h"])
+        assert [owner["name"] for owner in owners] == ([] if stays else ["g", "h"])
         assert await site.writes_within(60) == []
         await site.delete(GRAPHS, "g")
         assert NAME in await site.all(CHECKPOINTS)
@@ -178,8 +178,8 @@ async def test_a_checkpoint_that_nobody_names_keeps_no_graph_from_running() -> N
     async with running(obj, more=RESTORING, version="1.4.0") as site:
         await site.later(5)
         assert (await site.graph())["status"]["state"] == "successful"
-        told = (await site.condition(kind="FieldsIgnored"))["message"]
-        assert told.startswith("spec.components[0].experimental.checkpoint: has no effect: neither checkpointRef nor identity")
+        message = (await site.condition(kind="FieldsIgnored"))["message"]
+        assert message.startswith("spec.components[0].experimental.checkpoint: has no effect: neither checkpointRef nor identity")
         assert await _told(site) == ("False", "CheckpointMissing")
         assert await site.all(CHECKPOINTS) == {}
 

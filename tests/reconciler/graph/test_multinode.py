@@ -20,14 +20,14 @@ def _graph(*args: str) -> Node:
 
 async def _all_ready(site: Site, *, workers: int = 1) -> None:
     """What the orchestrator would make and say, with so many workers of each replica running."""
-    for name, one in (await site.all(LWS)).items():
+    for name, obj in (await site.all(LWS)).items():
         made = draft(STATEFUL_SETS, f"{name}-0", {"labels": {"leaderworkerset.sigs.k8s.io/name": name}}, spec={"replicas": 1})
         if f"{name}-0" not in await site.all(STATEFUL_SETS):
             await site.kubelet.create(STATEFUL_SETS, made, NAMESPACE)
         ran = {"status": {"replicas": 1, "readyReplicas": workers}}
         await site.kubelet.merge_patch(STATEFUL_SETS, f"{name}-0", ran, NAMESPACE, subresource="status")
         status = {"replicas": 1, "readyReplicas": 1, "updatedReplicas": 1, "conditions": [{"type": "Available", "status": "True"}]}
-        if one.get("status") != status:
+        if obj.get("status") != status:
             await site.patch(LWS, name, {"status": status})
 
 
@@ -37,8 +37,8 @@ async def test_an_autoscaler_counts_the_leaders_of_replicas_on_several_nodes() -
     async with running(made, served=LWS_API) as site:
         marks = "nvidia.com/dynamo-component=decode,nvidia.com/dynamo-graph-deployment-name=g,role=leader"
         assert (await site.adapters())["g-decode"]["status"] == {"replicas": 1, "selector": marks}
-        [found] = (await site.all(LWS)).values()
-        template = found["spec"]["leaderWorkerTemplate"]
+        [live] = (await site.all(LWS)).values()
+        template = live["spec"]["leaderWorkerTemplate"]
         assert [template[f"{role}Template"]["metadata"]["labels"]["role"] for role in ("leader", "worker")] == ["leader", "worker"]
 
 
@@ -48,7 +48,7 @@ async def test_without_volcano_sets_are_made_where_the_configuration_asks_for_th
     async with running(_graph(), more=more, served={"leaderworkerset.x-k8s.io": frozenset({"v1"})}) as site:
         sets = await site.all(LWS)
         assert bool(sets) == made
-        assert all("podGroup" not in str(one) and "volcano" not in str(one) for one in sets.values())
+        assert all("podGroup" not in str(obj) and "volcano" not in str(obj) for obj in sets.values())
         assert ("LeaderWorkerSet with Volcano is not served" in (await site.condition())["message"]) == (not made)
 
 
@@ -61,8 +61,8 @@ async def test_gpus_of_claims_are_counted_by_the_template_in_the_cluster_once_it
     async with running(made, served={name: frozenset(versions) for name, versions in groups.items()}) as site:
         assert await site.all(LWS) == {}
         assert "ResourceClaimTemplate eight is not in the namespace; create it" in (await site.condition())["message"]
-        asked = {"deviceClassName": "h100", "allocationMode": "ExactCount", "count": 8}
-        spec = {"spec": {"devices": {"requests": [{"name": "gpus", "exactly": asked}]}}}
+        request = {"deviceClassName": "h100", "allocationMode": "ExactCount", "count": 8}
+        spec = {"spec": {"devices": {"requests": [{"name": "gpus", "exactly": request}]}}}
         await site.user.create(CLAIM_TEMPLATES, draft(CLAIM_TEMPLATES, "eight", spec=spec), NAMESPACE)
         site.cluster.denied.add(("get", "deviceclasses"))
         await site.later(70)
@@ -73,8 +73,8 @@ async def test_gpus_of_claims_are_counted_by_the_template_in_the_cluster_once_it
         selectors = [{"cel": {"expression": 'device.driver == "gpu.nvidia.com"'}}]
         await site.user.create(DEVICE_CLASSES, draft(DEVICE_CLASSES, "h100", spec={"selectors": selectors}))
         await site.later(70)
-        [found] = (await site.all(LWS)).values()
-        leader = found["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]["containers"][0]
+        [live] = (await site.all(LWS)).values()
+        leader = live["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]["containers"][0]
         assert "--distributed-executor-backend" in " ".join(leader["args"])
 
 

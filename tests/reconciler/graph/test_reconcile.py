@@ -72,9 +72,9 @@ async def test_what_is_not_ready_is_named_until_it_is(figures: dict[str, int], w
         name = next(name for name in await site.all(DEPLOYMENTS) if "decode" in name)
         await site.kubelet.merge_patch(DEPLOYMENTS, name, {"status": figures}, NAMESPACE, subresource="status")
         await site.timing.advance(10)
-        found = await site.condition()
-        assert (found["status"], found["reason"]) == ("False", "some_resources_are_not_ready")
-        assert found["message"] == f"Resources not ready: {name}: Deployment is not ready: {words}"
+        condition = await site.condition()
+        assert (condition["status"], condition["reason"]) == ("False", "some_resources_are_not_ready")
+        assert condition["message"] == f"Resources not ready: {name}: Deployment is not ready: {words}"
         assert (await site.graph())["status"]["state"] == "pending"
         await site.rest()
         assert (await site.condition())["status"] == "True"
@@ -84,8 +84,8 @@ async def test_a_component_that_stands_alone_is_reconciled_like_one_of_a_graph()
     async with running(draft(COMPONENTS, "alone", spec={**vllm("w"), "runtimeVersionOverride": "1.5.0"})) as site:
         assert set(await site.all(DEPLOYMENTS)) == {"alone"}
         status = (await site.all(COMPONENTS))["alone"]["status"]
-        told = {"Available": "True", "DynamoComponentReady": "True", "FieldsIgnored": "True"}
-        assert {one["type"]: one["status"] for one in status["conditions"]} == told
+        statuses = {"Available": "True", "DynamoComponentReady": "True", "FieldsIgnored": "True"}
+        assert {condition["type"]: condition["status"] for condition in status["conditions"]} == statuses
         assert condition_of(status, "FieldsIgnored")["message"].startswith("spec.runtimeVersionOverride: has no effect")
         assert status["component"]["componentKind"] == "Deployment"
 
@@ -112,7 +112,7 @@ async def test_workers_named_when_fields_without_effect_still_counted_keep_their
         digests = compute_worker_hashes(read_graph(await site.graph(), line=Line.V1_2), Line.V1_3)
         assert digests.now != digests.before
         await site.stop()
-        await _renamed(site, digests.before, said=False)
+        await _renamed(site, digests.before, annotated=False)
         site.start()
         await site.rest()
         assert set(await site.workers()) == {f"g-decode-{digests.before}"}
@@ -123,17 +123,17 @@ async def test_workers_named_when_fields_without_effect_still_counted_keep_their
         assert name != f"g-decode-{digests.before}"
 
 
-async def _renamed(site: Site, name: str, *, said: bool = True) -> None:
+async def _renamed(site: Site, name: str, *, annotated: bool = True) -> None:
     """Gives the workers of the graph another generation, of which its annotation says as another operator would."""
-    for one in (await site.all(COMPONENTS)).values():
-        metadata = one["metadata"]
+    for obj in (await site.all(COMPONENTS)).values():
+        metadata = obj["metadata"]
         old = metadata["labels"].get("nvidia.com/dynamo-worker-hash")
         if old is None:
             continue
         await site.user.delete(COMPONENTS, metadata["name"], NAMESPACE)
-        text = json.dumps({**one, "metadata": {k: metadata[k] for k in ("name", "namespace", "labels", "ownerReferences")}})
+        text = json.dumps({**obj, "metadata": {k: metadata[k] for k in ("name", "namespace", "labels", "ownerReferences")}})
         await site.user.create(COMPONENTS, json.loads(text.replace(old, name)), NAMESPACE)
-    await site.patch(GRAPHS, "g", {"metadata": {"annotations": {"nvidia.com/current-worker-hash": name} if said else {}}})
+    await site.patch(GRAPHS, "g", {"metadata": {"annotations": {"nvidia.com/current-worker-hash": name} if annotated else {}}})
 
 
 async def test_a_restart_goes_through_the_components_one_after_the_other() -> None:
@@ -150,8 +150,8 @@ async def test_a_restart_goes_through_the_components_one_after_the_other() -> No
 
 
 async def _marked(site: Site) -> set[str]:
-    found = await site.all(DEPLOYMENTS)
-    templates = {name: one["spec"]["template"]["metadata"].get("annotations") or {} for name, one in found.items()}
+    live = await site.all(DEPLOYMENTS)
+    templates = {name: obj["spec"]["template"]["metadata"].get("annotations") or {} for name, obj in live.items()}
     return {name for name, annotations in templates.items() if annotations.get("nvidia.com/restartAt") == "again"}
 
 

@@ -24,8 +24,8 @@ from tests.rows import run_each
 
 async def _available(site: Site, component: str) -> int:
     """Pods of a component that serve now, of both generations."""
-    found = await site.all(DEPLOYMENTS)
-    return sum(one["status"]["availableReplicas"] for name, one in found.items() if name.startswith(f"g-{component}-") and "status" in one)
+    live = await site.all(DEPLOYMENTS)
+    return sum(obj["status"]["availableReplicas"] for name, obj in live.items() if name.startswith(f"g-{component}-") and "status" in obj)
 
 
 async def _change(site: Site, argument: str, replicas: int = 4) -> None:
@@ -71,12 +71,12 @@ async def test_a_generation_that_never_becomes_ready_leaves_the_old_one_serving(
 
 async def _serving(site: Site) -> dict[str, tuple[int, int]]:
     """Available decode and prefill pods of each generation."""
-    found = await site.all(DEPLOYMENTS)
+    live = await site.all(DEPLOYMENTS)
     out: dict[str, tuple[int, int]] = {}
-    for name, one in found.items():
+    for name, obj in live.items():
         _, component, *generation = name.split("-")
         if generation:
-            count = int((one.get("status") or {}).get("availableReplicas", 0))
+            count = int((obj.get("status") or {}).get("availableReplicas", 0))
             decode, prefill = out.get(generation[0], (0, 0))
             out[generation[0]] = (count, prefill) if component == "decode" else (decode, count)
     return out
@@ -194,14 +194,14 @@ async def test_a_new_generation_begins_with_the_mark_of_the_last_restart() -> No
         await _change(site, "--new", replicas=2)
         begun = await _templates(site)
         assert len(begun.keys() - old) == 2
-        assert {one["metadata"]["annotations"]["nvidia.com/restartAt"] for one in begun.values()} == {"r1"}
+        assert {template["metadata"]["annotations"]["nvidia.com/restartAt"] for template in begun.values()} == {"r1"}
         site.newcomers = None
         await site.rest()
-        assert await _templates(site) == {name: one for name, one in begun.items() if name not in old or name == "g-frontend"}
+        assert await _templates(site) == {name: template for name, template in begun.items() if name not in old or name == "g-frontend"}
 
 
 async def _templates(site: Site) -> dict[str, Any]:
-    return {name: one["spec"]["template"] for name, one in (await site.all(DEPLOYMENTS)).items()}
+    return {name: obj["spec"]["template"] for name, obj in (await site.all(DEPLOYMENTS)).items()}
 
 
 async def test_a_frontend_with_a_label_of_generations_is_of_none() -> None:
@@ -229,9 +229,9 @@ async def test_a_roll_whose_new_pods_are_refused_says_so() -> None:
         mend = site.cluster.fail(refuse)
         await _change(site, "--new", 2)
         await site.later(5)
-        told = await site.condition()
-        assert (told["reason"], told["message"].partition("; ")[0]) == ("rolling_update_in_progress", "Rolling update in progress")
-        assert told["message"].count("exceeded quota") == 2
+        ready = await site.condition()
+        assert (ready["reason"], ready["message"].partition("; ")[0]) == ("rolling_update_in_progress", "Rolling update in progress")
+        assert ready["message"].count("exceeded quota") == 2
         mend()
         await site.later(130)
         assert (await site.condition())["status"] == "True"
@@ -248,14 +248,14 @@ def _registered(pod: str, owner: str = "") -> Node:
 
 
 def test_workers_are_counted_by_their_pods() -> None:
-    found = [
+    workers = [
         _registered("g-w-1-5d4f-x2z"),
         _registered("any", "g-w-1-5d4f-x3z"),
         _registered("more", "g-w-1-5d4f-x3z"),
         _registered("l-0-1"),
     ]
-    assert count_registered(found, ["g-w-1", "g-w-2", "l"]) == {"g-w-1": 2, "l": 1}
-    assert Key("DynamoComponentDeployment", NAMESPACE, "g-w-1") in components_of_worker(found[0])
+    assert count_registered(workers, ["g-w-1", "g-w-2", "l"]) == {"g-w-1": 2, "l": 1}
+    assert Key("DynamoComponentDeployment", NAMESPACE, "g-w-1") in components_of_worker(workers[0])
 
 
 def _object(generation: str, replicas: int, available: int) -> Node:

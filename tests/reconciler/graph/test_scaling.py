@@ -24,8 +24,8 @@ def _scaled() -> AbstractAsyncContextManager[Site]:
 
 
 async def _pods(site: Site) -> int:
-    found = await site.all(DEPLOYMENTS)
-    return int(next(one["spec"]["replicas"] for name, one in found.items() if name.startswith("g-decode-")))
+    live = await site.all(DEPLOYMENTS)
+    return int(next(obj["spec"]["replicas"] for name, obj in live.items() if name.startswith("g-decode-")))
 
 
 async def _scale(site: Site, replicas: int, *, rest: bool = True) -> None:
@@ -125,7 +125,7 @@ async def _adapter(site: Site, name: str, replicas: int) -> None:
 
 
 async def _numbers(site: Site) -> dict[str, tuple[int, int]]:
-    return {name: (one["spec"]["replicas"], one["status"]["replicas"]) for name, one in (await site.adapters()).items()}
+    return {name: (obj["spec"]["replicas"], obj["status"]["replicas"]) for name, obj in (await site.adapters()).items()}
 
 
 async def test_all_adapters_of_a_component_follow_the_last_change_of_any() -> None:
@@ -168,10 +168,10 @@ async def test_an_adapter_without_its_graph_says_so_once_until_it_has_one() -> N
         assert [verb for verb, plural, _ in site.cluster.writes if plural == "events"] == ["create"]
         await site.make(disagg())
         await site.edit("g", 1, replicas=4)
-        for told in (2, 3):
+        for count in (2, 3):
             await site.delete(GRAPHS, "g")
-            await site.patch(ADAPTERS, "a", {"metadata": {"labels": {"again": str(told)}}}, 700)
-            assert [(name, reason) for name, reason, _ in await site.events()].count(("a", "UpdateFailed")) == told
+            await site.patch(ADAPTERS, "a", {"metadata": {"labels": {"again": str(count)}}}, 700)
+            assert [(name, reason) for name, reason, _ in await site.events()].count(("a", "UpdateFailed")) == count
             await site.make(disagg(replicas=4))
 
 

@@ -39,15 +39,15 @@ async def test_each_graph_has_a_pair_of_its_own_that_goes_with_it() -> None:
     names = [f"g{number}" for number in range(10)]
     async with scene(*names) as site:
         made = [await site.get(SECRETS, f"{name}-mpi-ssh") for name in names]
-        assert len({one["data"]["private.key"] for one in made}) == 10
-        assert [one["metadata"]["ownerReferences"][0]["name"] for one in made] == names
+        assert len({obj["data"]["private.key"] for obj in made}) == 10
+        assert [obj["metadata"]["ownerReferences"][0]["name"] for obj in made] == names
         key = load_ssh_private_key(base64.b64decode(made[0]["data"]["private.key"]), None)
         assert "ed25519" in type(key).__module__
         assert await site.user.get(SECRETS, "ssh", NAMESPACE) is None
         assert await site.user.get(SECRETS, "ssh", "dynamo-system") is None
-        [workers] = [one for one in (await site.user.list(LEADER_WORKER_SETS, NAMESPACE)).items if "g0-" in one["metadata"]["name"]]
+        [workers] = [obj for obj in (await site.user.list(LEADER_WORKER_SETS, NAMESPACE)).items if "g0-" in obj["metadata"]["name"]]
         template = workers["spec"]["leaderWorkerTemplate"]["workerTemplate"]["spec"]
-        [volume] = [one for one in template["volumes"] if "secret" in one]
+        [volume] = [volume for volume in template["volumes"] if "secret" in volume]
         assert (volume["name"], volume["secret"]["secretName"]) == ("ssh", "g0-mpi-ssh")
         assert [verb for verb, plural, _ in site.cluster.writes if plural == "secrets"] == ["create"] * 10
 
@@ -92,7 +92,7 @@ async def test_a_secret_of_somebody_else_is_left_alone_and_named() -> None:
 
 
 @run_each(
-    ("data", "said"),
+    ("data", "problem"),
     [
         ({}, "private.key.pub must be the public key of private.key"),
         ({"private.key": "eA==", "private.key.pub": "eA=="}, "private.key.pub must be the public key of private.key"),
@@ -100,11 +100,11 @@ async def test_a_secret_of_somebody_else_is_left_alone_and_named() -> None:
         ({"private.key": base64.b64encode(b"x" * 30_000).decode()}, "private.key.pub must be the public key of private.key"),
     ],
 )
-async def test_a_copy_that_is_no_pair_is_told(data: Any, said: str) -> None:
+async def test_a_copy_that_is_no_pair_is_told(data: Any, problem: str) -> None:
     async with scene("g", more="", ssh=data) as site:
         assert (await site.get(SECRETS, "ssh"))["data"] == data
         text = (await site.condition())["message"]
-        assert f"Secret ssh in demo: {said}" in text
+        assert f"Secret ssh in demo: {problem}" in text
 
 
 async def test_a_copy_with_other_keys_than_its_source_is_told_and_no_value_of_it() -> None:

@@ -35,8 +35,8 @@ class Measured:
 
 
 def sample(text: str, start: str) -> float:
-    [found] = [float(line.removeprefix(f"{start} ")) for line in text.splitlines() if line.startswith(f"{start} ")]
-    return found
+    [value] = [float(line.removeprefix(f"{start} ")) for line in text.splitlines() if line.startswith(f"{start} ")]
+    return value
 
 
 async def text_of(site: Site) -> str:
@@ -118,7 +118,7 @@ async def test_all_that_is_declared_is_printed_and_nothing_else() -> None:
     assert families.keys() == declared.keys()
     for name, family in families.items():
         assert (family.type, family.documentation) == (declared[name].type, declared[name].text)
-        assert {label for one in family.samples for label in one.labels} - {"le"} <= {*declared[name].labels}
+        assert {label for point in family.samples for label in point.labels} - {"le"} <= {*declared[name].labels}
         assert family.samples or name == "dynamo_operator_resources_total"
 
 

@@ -22,8 +22,8 @@ from tests.rows import run_each
 
 def found(*slices: Node) -> ModelEndpoints:
     """The endpoints of slices as the cache holds them."""
-    for one in slices:
-        trim_slice(one)
+    for sliced in slices:
+        trim_slice(sliced)
     return list_endpoints(slices)
 
 
@@ -41,7 +41,7 @@ def test_without_a_port_of_the_name_the_usual_one_is_called() -> None:
 def test_a_pod_in_two_slices_and_two_families_is_one_endpoint() -> None:
     six = slice_of(pod("fd00::1", name="a"), name="s6", addressType="IPv6")
     seen = found(six, slice_of(pod("10.0.0.1", name="a"), name="s0"), slice_of(pod("10.0.0.1", name="a"), name="s1"))
-    assert [one.urls for one in seen.endpoints] == [["http://10.0.0.1:9090", "http://[fd00::1]:9090"]]
+    assert [endpoint.urls for endpoint in seen.endpoints] == [["http://10.0.0.1:9090", "http://[fd00::1]:9090"]]
 
 
 @run_each(
@@ -55,12 +55,12 @@ def test_a_pod_in_two_slices_and_two_families_is_one_endpoint() -> None:
     ],
 )
 def test_a_pod_is_called_when_it_is_ready_or_serves_until_it_terminates(conditions: dict[str, Any], callable_: list[bool]) -> None:
-    assert [one.callable for one in found(slice_of(pod("10.0.0.1", **conditions))).endpoints] == callable_
+    assert [endpoint.callable for endpoint in found(slice_of(pod("10.0.0.1", **conditions))).endpoints] == callable_
 
 
 def test_a_pod_that_is_ready_in_one_slice_is_ready() -> None:
     seen = found(slice_of(pod("10.0.0.1", name="a", ready=False), name="s0"), slice_of(pod("10.0.0.1", name="a"), name="s1"))
-    assert [one.callable for one in seen.endpoints] == [True]
+    assert [endpoint.callable for endpoint in seen.endpoints] == [True]
 
 
 @run_each(
@@ -105,16 +105,16 @@ def test_a_name_that_calls_another_path_is_refused(name: str) -> None:
 
 @run_each("text", ["", "[]", "{", "null", '{"a":1}', "[" * 100_000, '"\\ud800"'])
 def test_an_annotation_of_others_is_nothing(text: str) -> None:
-    found = model()
-    found["metadata"]["annotations"] = {LOADED: text}
-    assert read_names(found) == {}
+    obj = model()
+    obj["metadata"]["annotations"] = {LOADED: text}
+    assert read_names(obj) == {}
 
 
 def test_the_newest_names_are_remembered() -> None:
     text = encode_names({f"n{number}": "d" for number in range(10)})
-    found = model()
-    found["metadata"]["annotations"] = {LOADED: text}
-    assert list(read_names(found)) == [f"n{number}" for number in range(2, 10)]
+    obj = model()
+    obj["metadata"]["annotations"] = {LOADED: text}
+    assert list(read_names(obj)) == [f"n{number}" for number in range(2, 10)]
     assert encode_names({}) is None
 
 
@@ -127,8 +127,8 @@ def test_a_type_is_read_without_regard_to_case() -> None:
 
 def test_the_oldest_model_owns_an_adapter() -> None:
     models = [model("c"), model("b"), model("a")]
-    for one, moment in zip(models, ("2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"), strict=True):
-        one["metadata"]["creationTimestamp"] = moment
+    for obj, moment in zip(models, ("2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"), strict=True):
+        obj["metadata"]["creationTimestamp"] = moment
     assert owner_of(models[0], models)["metadata"]["name"] == "a"
     models[2]["metadata"]["deletionTimestamp"] = "2026-01-03T00:00:00Z"
     assert owner_of(models[0], models)["metadata"]["name"] == "b"

@@ -69,9 +69,9 @@ async def scene(*pods: Node | str, settings: Models | None = None) -> AsyncItera
 
 def endpoints(*pods: Node | str) -> tuple[Endpoint, ...]:
     """Endpoints as passes find them."""
-    found = slice_of(*pods)
-    trim_slice(found)
-    return list_endpoints([found]).endpoints
+    sliced = slice_of(*pods)
+    trim_slice(sliced)
+    return list_endpoints([sliced]).endpoints
 
 
 def many(number: int) -> list[str]:
@@ -294,10 +294,10 @@ async def test_a_loaded_pod_is_kept_once_and_in_little_memory() -> None:
         tracemalloc.start()
         try:
             addresses = many(1000)
-            found = slice_of(*(pod(one, name=f"qwen-decode-7c9d8b6f5-{one}", uid=f"{one:0>36}") for one in addresses))
+            sliced = slice_of(*(pod(address, name=f"qwen-decode-7c9d8b6f5-{address}", uid=f"{address:0>36}") for address in addresses))
             del addresses
-            trim_slice(found)
-            at.loader.set_wanted(MODEL, WISH, list_endpoints([found]).endpoints, check=False)
+            trim_slice(sliced)
+            at.loader.set_wanted(MODEL, WISH, list_endpoints([sliced]).endpoints, check=False)
             for _ in range(40):
                 await at.run()
             assert at.ready == 1000
@@ -308,5 +308,5 @@ async def test_a_loaded_pod_is_kept_once_and_in_little_memory() -> None:
             held = tracemalloc.get_traced_memory()[0] / 1000
         finally:
             tracemalloc.stop()
-        assert list_endpoints([found]).endpoints[0] is found["endpoints"][0]
+        assert list_endpoints([sliced]).endpoints[0] is sliced["endpoints"][0]
         assert held < 520, held

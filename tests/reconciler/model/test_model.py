@@ -36,13 +36,13 @@ class Scene(Site):
                 await self.user.replace(resource, {**live, **{key: value for key, value in obj.items() if key != "metadata"}})
         await self.later(3)
 
-    async def _pods(self, found: Node) -> None:
+    async def _pods(self, sliced: Node) -> None:
         """Makes the pods of a slice, which have its addresses."""
-        for one in found["endpoints"]:
-            name = one["targetRef"]["name"]
+        for endpoint in sliced["endpoints"]:
+            name = endpoint["targetRef"]["name"]
             live = await self.user.get(PODS, name, NAMESPACE) or await self.user.create(PODS, {"metadata": {"name": name}}, NAMESPACE)
             held = [each["ip"] for each in (live.get("status") or {}).get("podIPs") or ()]
-            status = {"podIPs": [{"ip": each} for each in dict.fromkeys((*held, *one["addresses"]))]}
+            status = {"podIPs": [{"ip": each} for each in dict.fromkeys((*held, *endpoint["addresses"]))]}
             await self.user.merge_patch(PODS, name, {"status": status}, NAMESPACE, subresource="status")
 
     async def model(self, name: str = "m") -> Node:
@@ -51,8 +51,8 @@ class Scene(Site):
 
     async def told(self, kind: str, name: str = "m") -> tuple[str, str, str]:
         """Status, reason and message of a condition of a model."""
-        [found] = [one for one in (await self.model(name))["status"]["conditions"] if one["type"] == kind]
-        return found["status"], found["reason"], found["message"]
+        [condition] = [condition for condition in (await self.model(name))["status"]["conditions"] if condition["type"] == kind]
+        return condition["status"], condition["reason"], condition["message"]
 
     async def edit_model(self, **fields: Any) -> None:
         """Changes the spec of the model as a user does."""
@@ -124,8 +124,8 @@ async def test_the_cache_keeps_no_endpoints_of_a_status_and_writes_those_that_ch
         assert isinstance(kept["status"]["endpoints"], str)
         assert len(kept["status"]["endpoints"]) == 16
         await site.put(slice_of(pod("10.0.0.1", ready=False), "10.0.0.2"))
-        told = (await site.model())["status"]["endpoints"]
-        assert [(one["address"], one["ready"]) for one in told] == [("http://10.0.0.1:9090", False), ("http://10.0.0.2:9090", True)]
+        listed = (await site.model())["status"]["endpoints"]
+        assert [(item["address"], item["ready"]) for item in listed] == [("http://10.0.0.1:9090", False), ("http://10.0.0.2:9090", True)]
         await site.put(slice_of())
         assert "endpoints" not in (await site.model())["status"]
 

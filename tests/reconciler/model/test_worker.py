@@ -88,16 +88,16 @@ async def test_no_more_of_an_answer_is_read_than_a_message_needs() -> None:
 
 async def test_a_compressed_answer_is_not_inflated() -> None:
     """A gigabyte of zeros takes a megabyte on the wire, and the bound counts what is read."""
-    asked: list[str] = []
+    encodings: list[str] = []
 
     async def handler(request: web.Request) -> web.Response:
-        asked.append(request.headers["Accept-Encoding"])
+        encodings.append(request.headers["Accept-Encoding"])
         packed = gzip.compress(json.dumps({"loras": {"a": "0" * 10_000}}).encode())
         return web.Response(body=packed, headers={"Content-Encoding": "gzip"})
 
     async with serving(handler) as (workers, base):
         assert await workers.names(base) is None
-    assert asked == ["identity"]
+    assert encodings == ["identity"]
 
 
 async def test_a_worker_that_keeps_silent_is_given_up() -> None:

@@ -34,18 +34,18 @@ class FakeWorkers(WorkerClient):
 
     async def load(self, base: str, name: str, uri: str) -> Reply:
         """As a worker does."""
-        found = await self._answer("POST", base, name)
-        if found.is_success:
+        reply = await self._answer("POST", base, name)
+        if reply.is_success:
             self.loaded.setdefault(address_of(base), {})[name] = uri
-        return found
+        return reply
 
     async def unload(self, base: str, name: str) -> Reply:
         """As a worker does."""
-        found = await self._answer("DELETE", base, escape_name(name))
-        if found.is_success and self.lists and name not in self.loaded.get(address_of(base), {}):
+        reply = await self._answer("DELETE", base, escape_name(name))
+        if reply.is_success and self.lists and name not in self.loaded.get(address_of(base), {}):
             return Reply(404, "no such adapter")
         self.loaded.get(address_of(base), {}).pop(name, None)
-        return found
+        return reply
 
     async def names(self, base: str) -> frozenset[str] | None:
         """As a worker does."""
@@ -86,7 +86,7 @@ def slice_of(*pods: Node | str, name: str = "s1", base: str = BASE, **more: Any)
         "kind": "EndpointSlice",
         "metadata": {"name": name, "namespace": NAMESPACE, "labels": labels},
         "addressType": "IPv4",
-        "endpoints": [pod(one) if isinstance(one, str) else one for one in pods],
+        "endpoints": [pod(item) if isinstance(item, str) else item for item in pods],
         "ports": [{"name": "system", "port": 9090}],
     }
     return {**made, **more}

@@ -88,8 +88,8 @@ async def _site(*denied: tuple[str, str], **experimental: Any) -> AsyncIterator[
 
 
 async def _labels(site: Site, name: str = "p") -> dict[str, str]:
-    found: dict[str, str] = (await site.all(PODS))[name]["metadata"]["labels"]
-    return found
+    labels: dict[str, str] = (await site.all(PODS))[name]["metadata"]["labels"]
+    return labels
 
 
 async def test_pods_are_labelled_once_they_have_a_node_and_that_the_label() -> None:
@@ -124,9 +124,9 @@ async def test_without_the_permission_the_graph_says_that_its_policy_has_no_effe
     async with _site(("get", "nodes"), **POLICY) as site:
         await site.create(PODS, _pod(), 5)
         assert ZONE not in await _labels(site)
-        found = await site.condition(kind="FieldsIgnored")
-        assert "components/topology-labels" in found["message"]
-        assert "spec.experimental.kvTransferPolicy" in found["message"]
+        condition = await site.condition(kind="FieldsIgnored")
+        assert "components/topology-labels" in condition["message"]
+        assert "spec.experimental.kvTransferPolicy" in condition["message"]
 
 
 @run_each("owners", [None, [], [{**OWNER, "controller": False}]])

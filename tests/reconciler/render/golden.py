@@ -59,12 +59,12 @@ def render_case(case: Case) -> RenderedChildren:
 
 def text_of(case: Case) -> str:
     """The children of interest as YAML, with the generation of workers as a constant."""
-    chosen = [one for one in render_case(case).children if not case.only or one["kind"] in case.only]
-    hashes = {(one["metadata"].get("labels") or {}).get(_HASH_LABEL) for one in chosen} - {None}
+    chosen = [child for child in render_case(case).children if not case.only or child["kind"] in case.only]
+    hashes = {(child["metadata"].get("labels") or {}).get(_HASH_LABEL) for child in chosen} - {None}
     text = json.dumps(chosen)
-    for found in hashes:
-        text = text.replace(str(found), "HASH")
-    return "".join(f"---\n{emit_yaml(one)}" for one in json.loads(text))
+    for generation in hashes:
+        text = text.replace(str(generation), "HASH")
+    return "".join(f"---\n{emit_yaml(child)}" for child in json.loads(text))
 
 
 def main() -> None:

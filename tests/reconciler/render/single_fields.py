@@ -111,8 +111,8 @@ def leaves(node: Fields, path: Path = ()) -> Iterator[tuple[Path, Fields]]:
 def find_by_end(table: dict[str, Any], path: Path) -> Any:
     """The value of the first end of a path in a table, or None."""
     text = text_of(path)
-    found = (value for end, value in table.items() if f".spec.{text}".endswith(f".{end}"))
-    return next(found, None)
+    values = (value for end, value in table.items() if f".spec.{text}".endswith(f".{end}"))
+    return next(values, None)
 
 
 def text_of(path: Path) -> str:
@@ -173,14 +173,14 @@ def graph(version: str, beside: Fields) -> Fields:
     side = {"name": "side", "image": "img:1.5.0"}
     if version == "v1beta1":
         main = {"name": "main", **MAIN, "resources": {"limits": {"nvidia.com/gpu": "2"}}}
-        one = {"name": NAME, "type": "worker", "replicas": 2, "podTemplate": {"spec": {"containers": [main, side]}}, **beside}
+        worker = {"name": NAME, "type": "worker", "replicas": 2, "podTemplate": {"spec": {"containers": [main, side]}}, **beside}
         spec: Fields = {
-            "components": [one, {"name": "z", "type": "frontend", "podTemplate": {"spec": {"containers": [{**side, "name": "main"}]}}}]
+            "components": [worker, {"name": "z", "type": "frontend", "podTemplate": {"spec": {"containers": [{**side, "name": "main"}]}}}]
         }
     else:
         pod = {"mainContainer": MAIN, "containers": [side]}
-        one = {"componentType": "worker", "replicas": 2, "resources": {"limits": {"gpu": "2"}}, "extraPodSpec": pod, **beside}
-        spec = {"services": {NAME: one, "z": {"componentType": "frontend", "extraPodSpec": {"mainContainer": {"image": "img:1.5.0"}}}}}
+        worker = {"componentType": "worker", "replicas": 2, "resources": {"limits": {"gpu": "2"}}, "extraPodSpec": pod, **beside}
+        spec = {"services": {NAME: worker, "z": {"componentType": "frontend", "extraPodSpec": {"mainContainer": {"image": "img:1.5.0"}}}}}
     return copy.deepcopy({"apiVersion": f"nvidia.com/{version}", "kind": GRAPH, "metadata": metadata, "spec": spec})
 
 
@@ -204,11 +204,11 @@ def pair_alone(version: str, path: Path, schema: Fields) -> tuple[Fields, Fields
     text = text_of(path)
     beside = next((fields for begin, fields in BESIDE[version].items() if text.startswith(begin)), {})
     spec = graph(version, beside)["spec"]
-    one = spec["components"][0] if version == "v1beta1" else {"backendFramework": "vllm", **spec["services"][NAME]}
-    one.pop("name", None)
+    component = spec["components"][0] if version == "v1beta1" else {"backendFramework": "vllm", **spec["services"][NAME]}
+    component.pop("name", None)
     before: Fields = {"apiVersion": f"nvidia.com/{version}", "kind": COMPONENT, "metadata": {"name": "g-worker", "namespace": "demo"}}
-    before["spec"] = one
-    put(one, schema, path, last=False)
+    before["spec"] = component
+    put(component, schema, path, last=False)
     after = copy.deepcopy(before)
     put(after["spec"], schema, path, find_by_end(VALUES, ("components", *path)))
     return before, after

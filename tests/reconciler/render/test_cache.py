@@ -21,7 +21,7 @@ def test_the_cache_is_told_once_and_last() -> None:
     """Twice the same name can't be applied; the last one is what a process sees."""
     main = {"env": [{"name": _ROOT, "value": "/mine"}, {"name": "Z", "value": "1"}]}
     env = main_of(children(graph(vllm("w", main=main, compilationCache={"pvcName": "cache"})))["Deployment g-w"])["env"]
-    assert [one for one in env if one["name"] == _ROOT] == [env[-1]] == [{"name": _ROOT, "value": _USUAL}]
+    assert [entry for entry in env if entry["name"] == _ROOT] == [env[-1]] == [{"name": _ROOT, "value": _USUAL}]
 
 
 FLAT = [{"name": "c", "mountPoint": "/c", "useAsCompilationCache": True}, {"name": "d", "mountPoint": "/d"}]

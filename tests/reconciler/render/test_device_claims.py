@@ -21,7 +21,7 @@ def _exactly(name: str = "gpus", device: str = "gpu.nvidia.com", **more: Any) ->
 
 
 def _class(*expressions: str, **spec: Any) -> Fields:
-    return {"kind": "DeviceClass", "spec": {"selectors": [{"cel": {"expression": one}} for one in expressions], **spec}}
+    return {"kind": "DeviceClass", "spec": {"selectors": [{"cel": {"expression": expression}} for expression in expressions], **spec}}
 
 
 def _claiming(*, claims: list[Fields] | None = None, limits: Fields | None = None, args: tuple[str, ...] = WIDE, **more: Any) -> Fields:
@@ -35,19 +35,19 @@ def _claiming(*, claims: list[Fields] | None = None, limits: Fields | None = Non
 
 def _args(component: Fields, known: ClaimDependencies, *, grove: bool = False) -> str:
     done = rendered(graph(component), lws=True, grove=grove, claims=known)
-    assert [str(one) for one in done.problems] == []
+    assert [str(problem) for problem in done.problems] == []
     if grove:
-        (made,) = [one for one in done.children if one["kind"] == "PodCliqueSet"]
+        (made,) = [child for child in done.children if child["kind"] == "PodCliqueSet"]
         main = made["spec"]["template"]["cliques"][0]["spec"]["podSpec"]["containers"][0]
     else:
-        (made,) = [one for one in done.children if one["kind"] == "LeaderWorkerSet"]
+        (made,) = [child for child in done.children if child["kind"] == "LeaderWorkerSet"]
         main = made["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]["containers"][0]
     return " ".join([*main.get("command", ()), *main["args"]])
 
 
 def _problem(component: Fields, known: ClaimDependencies) -> str:
     done = rendered(graph(component), lws=True, claims=known)
-    assert not any(one["kind"] == "LeaderWorkerSet" for one in done.children)
+    assert not any(child["kind"] == "LeaderWorkerSet" for child in done.children)
     (problem,) = done.problems
     return str(problem)
 
@@ -79,14 +79,14 @@ def test_requests_for_gpus_count_and_others_do_not(requests: list[Fields], engin
         "nics": _class('device.driver == "dra.net"'),
         "extended": _class(extendedResourceName="example.com/gpu"),
     }
-    found = _args(_claiming(args=("--data-parallel-size", "64")), ClaimDependencies({"eight": _template(*requests)}, classes))
-    assert f"--data-parallel-size-local {engines} " in found
+    args = _args(_claiming(args=("--data-parallel-size", "64")), ClaimDependencies({"eight": _template(*requests)}, classes))
+    assert f"--data-parallel-size-local {engines} " in args
 
 
 def test_a_claim_of_one_request_counts_that_alone() -> None:
     known = ClaimDependencies({"eight": _template(_exactly("a", count=2), _exactly("b", count=6))})
-    found = _args(_claiming(claims=[{"name": "gpus", "request": "a"}], args=("--data-parallel-size", "64")), known)
-    assert "--data-parallel-size-local 2 " in found
+    args = _args(_claiming(claims=[{"name": "gpus", "request": "a"}], args=("--data-parallel-size", "64")), known)
+    assert "--data-parallel-size-local 2 " in args
 
 
 def test_limits_say_the_number_whatever_is_claimed_beside_them() -> None:
@@ -119,9 +119,9 @@ def test_limits_say_the_number_whatever_is_claimed_beside_them() -> None:
     ],
 )
 def test_what_cannot_be_counted_is_not_rendered_and_says_why(component: Fields, known: ClaimDependencies, reason: str) -> None:
-    found = _problem(component, known)
-    assert reason in found
-    assert found.startswith("spec.components[0].podTemplate.spec.resourceClaims: must give GPUs that can be counted")
+    problem = _problem(component, known)
+    assert reason in problem
+    assert problem.startswith("spec.components[0].podTemplate.spec.resourceClaims: must give GPUs that can be counted")
 
 
 def test_claims_without_gpus_are_no_gpus() -> None:
@@ -131,4 +131,4 @@ def test_claims_without_gpus_are_no_gpus() -> None:
 
 def test_only_classes_whose_names_say_nothing_are_read() -> None:
     every = ["gpu.nvidia.com", "mig.nvidia.com", "compute-domain-daemon.nvidia.com", "h100", ""]
-    assert find_needed_classes(_template(*[_exactly(device=one) for one in every])) == {"h100"}
+    assert find_needed_classes(_template(*[_exactly(device=name) for name in every])) == {"h100"}

@@ -61,7 +61,7 @@ def test_a_revision_and_the_pod_that_takes_a_checkpoint_keep_the_generation() ->
     assert _hash(_graph(modelRef={"name": "m", "revision": "r"})) == _hash(ROLLING["model"])
     block = {"enabled": True, "identity": {"model": "m", "backendFramework": "vllm"}}
     job = {"mode": "Manual", "job": {"podTemplate": {"metadata": {"labels": {"a": "b"}}}}}
-    with_job, without = ({**_graph(experimental={"checkpoint": one})} for one in (block | job, block))
+    with_job, without = ({**_graph(experimental={"checkpoint": fields})} for fields in (block | job, block))
     assert _hash(with_job) == _hash(without) != BASE
 
 
@@ -125,7 +125,7 @@ def test_components_roll_together(desired: tuple[int, ...], surge: str, unavaila
     needed = [index for index, count in enumerate(desired) if count]
     for step in range(60):
         sizes = {str(index): RollSizes(count, old[index], old[index], new[index], ready[index]) for index, count in enumerate(desired)}
-        targets = {name: next_sizes(one, surge, unavailable) for name, one in sizes.items()}
+        targets = {name: next_sizes(roll, surge, unavailable) for name, roll in sizes.items()}
         held = {name: count_held_back(name, sizes, surge, unavailable) for name in sizes}
         old = [max(targets[str(index)][0], held[str(index)]) for index in range(len(desired))]
         new = [targets[str(index)][1] for index in range(len(desired))]
@@ -170,7 +170,7 @@ OLD = {"a": "old"}
 
 
 @run_each(
-    ("asked", "observed", "marks"),
+    ("wanted", "observed", "marks"),
     [
         (_restarting(), NOTHING, {}),
         (ASKED, NOTHING, {"a": "r"}),
@@ -185,6 +185,6 @@ OLD = {"a": "old"}
         (_restarting({"observedID": "r", "phase": "Completed"}, id="r"), NOTHING, dict.fromkeys("abc", "r")),
     ],
 )
-def test_components_restart_one_by_one_in_the_order_of_names_or_that_is_said(asked: Graph, observed: ObservedState, marks: Fields) -> None:
-    assert list_restart_marks(asked, observed) == marks
+def test_components_restart_one_by_one_in_the_order_of_names_or_that_is_said(wanted: Graph, observed: ObservedState, marks: Fields) -> None:
+    assert list_restart_marks(wanted, observed) == marks
     assert order(ASKED) == ["a", "b", "c"]

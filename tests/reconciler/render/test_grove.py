@@ -20,13 +20,13 @@ SHARED: Fields = {"gpuMemoryService": {"mode": "InterPod"}}
 
 
 def _set(obj: Fields, **settings: Any) -> Fields:
-    found: Fields = children(obj, grove=True, **settings)["PodCliqueSet g"]["spec"]["template"]
-    return found
+    template: Fields = children(obj, grove=True, **settings)["PodCliqueSet g"]["spec"]["template"]
+    return template
 
 
 def _clique(obj: Fields, name: str, **settings: Any) -> Fields:
-    found: Fields = next(one for one in _set(obj, **settings)["cliques"] if one["name"] == name)
-    return found
+    clique: Fields = next(clique for clique in _set(obj, **settings)["cliques"] if clique["name"] == name)
+    return clique
 
 
 @run_each(
@@ -39,9 +39,9 @@ def _clique(obj: Fields, name: str, **settings: Any) -> Fields:
     ],
 )
 def test_long_names_of_graphs_are_cut_so_that_pods_can_be_named(name: str, member: Fields, expected: str) -> None:
-    found = set_name(read_graph(graph(member, name=name), line=Line.V1_2))
-    assert found.startswith(expected)
-    assert len(found) == (len(expected) if expected != "twe-" else 8)
+    result = set_name(read_graph(graph(member, name=name), line=Line.V1_2))
+    assert result.startswith(expected)
+    assert len(result) == (len(expected) if expected != "twe-" else 8)
 
 
 def test_pods_that_discover_by_etcd_get_no_account() -> None:
@@ -61,7 +61,7 @@ def test_more_nodes_than_any_cluster_has_are_a_problem() -> None:
     cases: tuple[Fields, ...] = ({}, SHARED)
     for experimental in cases:
         done = rendered(graph(vllm("w", multinode={"nodeCount": 2**31 - 1}, experimental=experimental)), grove=True)
-        assert [str(one) for one in done.problems] == [
+        assert [str(problem) for problem in done.problems] == [
             "spec.components[0].multinode.nodeCount: must be at most 1024 for children to be made, got 2147483647"
         ]
 
@@ -70,23 +70,23 @@ def test_pods_go_to_the_scheduler_that_the_user_chose() -> None:
     pool = {"nvidia.com/kai-scheduler-node-pool": "gb200"}
     others = component("b", pod={"schedulerName": "mine"}), component("c", pod={"schedulerName": "kai-scheduler"})
     obj = graph(component("a"), *others, annotations=pool)
-    cliques = {one["name"]: one for one in _set(obj, kai=True)["cliques"]}
+    cliques = {clique["name"]: clique for clique in _set(obj, kai=True)["cliques"]}
     keys = ("kai.scheduler/queue", "kai.scheduler/node-pool")
-    told = {name: [one["spec"]["podSpec"]["schedulerName"], *map(one["labels"].get, keys)] for name, one in cliques.items()}
+    scheduled = {name: [clique["spec"]["podSpec"]["schedulerName"], *map(clique["labels"].get, keys)] for name, clique in cliques.items()}
     kai = ["kai-scheduler", "dynamo", "gb200"]
-    assert told == {"a": kai, "b": ["mine", None, None], "c": kai}
+    assert scheduled == {"a": kai, "b": ["mine", None, None], "c": kai}
     assert "schedulerName" not in _clique(obj, "a")["spec"]["podSpec"]
 
 
 def test_volcano_places_pods_of_its_queue_instead_of_kai_where_it_is_switched_on() -> None:
     queue = "nvidia.com/volcano-scheduler-queue"
     obj = graph(component("a"), component("b", pod={"schedulerName": "mine"}), annotations={queue: "team"})
-    cliques = {one["name"]: one for one in _set(obj, kai=True, volcano=True)["cliques"]}
-    assert {name: one["spec"]["podSpec"]["schedulerName"] for name, one in cliques.items()} == {"a": "volcano", "b": "mine"}
-    assert {name: one["annotations"].get("scheduling.volcano.sh/queue-name") for name, one in cliques.items()} == {"a": "team", "b": None}
-    assert not any("kai.scheduler/queue" in one["labels"] for one in cliques.values())
-    notes = [str(one) for one in rendered(obj, grove=True).notes]
-    assert [one.partition(": has no effect: Volcano")[0] for one in notes] == [f"metadata.annotations[{queue}]"]
+    cliques = {clique["name"]: clique for clique in _set(obj, kai=True, volcano=True)["cliques"]}
+    assert {name: clique["spec"]["podSpec"]["schedulerName"] for name, clique in cliques.items()} == {"a": "volcano", "b": "mine"}
+    assert {name: part["annotations"].get("scheduling.volcano.sh/queue-name") for name, part in cliques.items()} == {"a": "team", "b": None}
+    assert not any("kai.scheduler/queue" in clique["labels"] for clique in cliques.values())
+    notes = [str(note) for note in rendered(obj, grove=True).notes]
+    assert [note.partition(": has no effect: Volcano")[0] for note in notes] == [f"metadata.annotations[{queue}]"]
     assert rendered(obj, grove=True, volcano=True).notes == []
 
 
@@ -95,7 +95,7 @@ def test_services_follow_the_graph_not_the_template() -> None:
     members = (component("fe", "frontend"), component("w", "worker", podTemplate={"metadata": {"annotations": etcd}}))
 
     def services(**settings: Any) -> list[str]:
-        return [one["metadata"]["name"] for one in rendered(graph(*members, **settings), grove=True).children if one["kind"] == "Service"]
+        return [obj["metadata"]["name"] for obj in rendered(graph(*members, **settings), grove=True).children if obj["kind"] == "Service"]
 
     assert services() == ["g-fe", "g-w"]
     assert services(annotations=etcd) == ["g-fe"]
@@ -131,15 +131,15 @@ def test_a_place_comes_from_the_policy_and_is_told_to_engines_alone() -> None:
 def test_components_that_would_make_the_same_clique_are_named(wide: Fields, other: Fields, name: str, turn: int) -> None:
     both = [wide, other][::turn]
     done = rendered(graph(*both), grove=True)
-    told = f"would make the PodClique {name} of Grove, as spec.components[0] ({both[0]['name']}) does; rename one of both"
-    assert f"spec.components[1].name: must be another one: {both[1]['name']} {told}" in [str(problem) for problem in done.problems]
-    assert "PodCliqueSet" not in {one["kind"] for one in done.children}
+    ending = f"would make the PodClique {name} of Grove, as spec.components[0] ({both[0]['name']}) does; rename one of both"
+    assert f"spec.components[1].name: must be another one: {both[1]['name']} {ending}" in [str(problem) for problem in done.problems]
+    assert "PodCliqueSet" not in {child["kind"] for child in done.children}
     assert rendered(graph(*both, annotations={"nvidia.com/enable-grove": "False"}), grove=True, lws=True).problems == []
 
 
 def test_components_whose_names_only_begin_alike_run_on_grove() -> None:
-    found = _set(graph(vllm("w", **WIDE), vllm("w-ldr", **WIDE), vllm("w-led")))
-    assert [one["name"] for one in found["cliques"]] == ["w-ldr", "w-wkr", "w-ldr-ldr", "w-ldr-wkr", "w-led"]
+    template = _set(graph(vllm("w", **WIDE), vllm("w-ldr", **WIDE), vllm("w-led")))
+    assert [clique["name"] for clique in template["cliques"]] == ["w-ldr", "w-wkr", "w-ldr-ldr", "w-ldr-wkr", "w-led"]
 
 
 @pytest.mark.parametrize(
@@ -156,9 +156,9 @@ def test_a_set_that_no_api_server_takes_is_refused_before_it_is_rendered(
 ) -> None:
     monkeypatch.setattr(clique_set, "make_cliques", None)  # calling it fails
     done = rendered(graph(*members, **more), grove=True)
-    [problem] = [str(one) for one in done.problems if "podTemplate: must be short enough" in str(one)]
+    [problem] = [str(problem) for problem in done.problems if "podTemplate: must be short enough" in str(problem)]
     assert "for a PodCliqueSet of 3145728 bytes" in problem
-    assert "PodCliqueSet" not in {one["kind"] for one in done.children}
+    assert "PodCliqueSet" not in {child["kind"] for child in done.children}
 
 
 def test_what_is_refused_for_its_size_would_be_larger_than_that() -> None:
@@ -167,16 +167,16 @@ def test_what_is_refused_for_its_size_would_be_larger_than_that() -> None:
         member = component(
             "w", "", {"resources": {"limits": {"nvidia.com/gpu": "1"}}}, experimental=SHARED, multinode={"nodeCount": number}
         )
-        found = graph(member, env=[{"name": "A", "value": "x"}])
-        made = [len(json.dumps(one, separators=(",", ":"))) for one in _set(found)["cliques"]]
-        each = measure_size(found["spec"]["env"]) + measure_size(member["podTemplate"]) + clique_set.MIN_CLIQUE_BYTES
+        obj = graph(member, env=[{"name": "A", "value": "x"}])
+        made = [len(json.dumps(clique, separators=(",", ":"))) for clique in _set(obj)["cliques"]]
+        each = measure_size(obj["spec"]["env"]) + measure_size(member["podTemplate"]) + clique_set.MIN_CLIQUE_BYTES
         assert each * len(made) <= sum(made)
 
 
 def test_a_graph_of_which_too_much_is_copied_into_each_component_is_refused() -> None:
     done = rendered(graph(*(vllm(f"w{number}") for number in range(25)), env=[{"name": "A", "value": "x" * 400_000}]))
     assert done.children == []
-    assert [str(one) for one in done.problems] == [
+    assert [str(problem) for problem in done.problems] == [
         "spec: env, labels, annotations must be at most 8388608 characters of JSON in all components together, got 10000925;"
         " set long ones in the components that need them"
     ]
@@ -187,7 +187,7 @@ def test_a_scaling_group_without_replicas_is_made_with_the_fewest_and_scaled_the
     for least in (1, 2):
         obj = stored(graph(component("fe", "frontend"), vllm("w", replicas=0, minAvailable=least, **fields)), "1.5.0")
         done = render(obj, Settings(operator_version="1.5.0", grove=True))
-        [made] = [one for one in done.children if one["kind"] == "PodCliqueSet"]
+        [made] = [child for child in done.children if child["kind"] == "PodCliqueSet"]
         [group] = made["spec"]["template"]["podCliqueScalingGroups"]
         assert (group["replicas"], group["minAvailable"]) == (least, least)
 
@@ -203,38 +203,38 @@ def _over(**more: Any) -> Fields:
     return {"providerOverride": _override("rack", **more)}
 
 
-def _rendered(*components: Fields, version: str = "1.5.0", told: bool | None = None, **spec: Any) -> RenderedChildren:
+def _rendered(*components: Fields, version: str = "1.5.0", pack: bool | None = None, **spec: Any) -> RenderedChildren:
     obj = stored(graph(*components, **spec), version, grove=True)
-    return render(obj, Settings(operator_version=version, grove=True, explicit_packing=told))
+    return render(obj, Settings(operator_version=version, grove=True, explicit_packing=pack))
 
 
 def _template(*components: Fields, **spec: Any) -> Fields:
     done = _rendered(*components, **spec)
-    assert [str(one) for one in done.problems] == []
-    [found] = [one for one in done.children if one["kind"] == "PodCliqueSet"]
-    template: Fields = found["spec"]["template"]
+    assert [str(problem) for problem in done.problems] == []
+    [child] = [child for child in done.children if child["kind"] == "PodCliqueSet"]
+    template: Fields = child["spec"]["template"]
     return template
 
 
 def _places(template: Fields) -> Fields:
     """Every constraint of a set, by what it is of."""
-    named = [("set", template), *((f"group {one['name']}", one) for one in template.get("podCliqueScalingGroups", ()))]
-    named += [(one["name"], one) for one in template["cliques"]]
-    return {name: one["topologyConstraint"] for name, one in named if "topologyConstraint" in one}
+    named = [("set", template), *((f"group {group['name']}", group) for group in template.get("podCliqueScalingGroups", ()))]
+    named += [(clique["name"], clique) for clique in template["cliques"]]
+    return {name: part["topologyConstraint"] for name, part in named if "topologyConstraint" in part}
 
 
-@run_each(("version", "told", "named"), [("1.2.0", None, False), ("1.3.0", None, True), ("1.2.0", True, True), ("1.6.0", False, False)])
-def test_grove_packs_by_the_topology_that_a_graph_names_as_its_definition_has_it(version: str, told: bool | None, *, named: bool) -> None:
+@run_each(("version", "pack", "named"), [("1.2.0", None, False), ("1.3.0", None, True), ("1.2.0", True, True), ("1.6.0", False, False)])
+def test_grove_packs_by_the_topology_that_a_graph_names_as_its_definition_has_it(version: str, pack: bool | None, *, named: bool) -> None:
     wide = vllm("wide", multinode={"nodeCount": 2}, topologyConstraint={"packDomain": "rack"})
     alone = vllm("alone", topologyConstraint={"packDomain": "host"})
     whole = {"clusterTopologyName": "t", "packDomain": "zone"}
-    done = _rendered(wide, alone, version=version, told=told, topologyConstraint=whole)
-    [made] = [one for one in done.children if one["kind"] == "PodCliqueSet"]
+    done = _rendered(wide, alone, version=version, pack=pack, topologyConstraint=whole)
+    [made] = [child for child in done.children if child["kind"] == "PodCliqueSet"]
     places = {"set": "zone", "group wide": "rack", "alone": "host"}
     assert _places(made["spec"]["template"]) == {
         place: {"topologyName": "t", "pack": {"required": domain}} if named else {"packDomain": domain} for place, domain in places.items()
     }
-    assert any("clusterTopologyName" in str(one) for one in done.notes) == (not named)
+    assert any("clusterTopologyName" in str(note) for note in done.notes) == (not named)
 
 
 def test_each_override_stands_in_the_place_that_it_means() -> None:
@@ -254,7 +254,7 @@ def test_a_value_of_grove_is_taken_as_it_is() -> None:
 
 
 @run_each(
-    ("component", "field", "said"),
+    ("component", "field", "text"),
     [
         (_over(apiVersion="v2"), "providerOverride.apiVersion", "must be grove.io/v1alpha1, got 'v2'"),
         (_over(target="PodCliqueSet"), "providerOverride.target", "must be PodCliqueTemplateSpec at this place"),
@@ -267,11 +267,11 @@ def test_a_value_of_grove_is_taken_as_it_is() -> None:
         ),
     ],
 )
-def test_an_override_that_means_nothing_is_a_problem(component: Fields, field: str, said: str) -> None:
+def test_an_override_that_means_nothing_is_a_problem(component: Fields, field: str, text: str) -> None:
     done = _rendered(vllm("w", **component))
     [problem] = done.problems
-    assert str(problem).startswith(f"spec.components[0].{field}: {said}")
-    assert not any(one["kind"] == "PodCliqueSet" for one in done.children)  # whole or not at all
+    assert str(problem).startswith(f"spec.components[0].{field}: {text}")
+    assert not any(child["kind"] == "PodCliqueSet" for child in done.children)  # whole or not at all
 
 
 def test_minima_are_of_what_scales() -> None:
@@ -280,7 +280,7 @@ def test_minima_are_of_what_scales() -> None:
         vllm("wide", replicas=4, minAvailable=2, multinode={"nodeCount": 3}),
         vllm("forced", replicas=5, minAvailable=4, experimental={"grove": {"forceScalingGroup": True}}),
     )
-    groups = {one["name"]: (one["cliqueNames"], one["replicas"], one["minAvailable"]) for one in template["podCliqueScalingGroups"]}
+    groups = {part["name"]: (part["cliqueNames"], part["replicas"], part["minAvailable"]) for part in template["podCliqueScalingGroups"]}
     assert groups == {"wide": (["wide-ldr", "wide-wkr"], 4, 2), "forced": (["forced"], 5, 4)}
-    cliques = {one["name"]: (one["spec"]["replicas"], one["spec"]["minAvailable"]) for one in template["cliques"]}
+    cliques = {clique["name"]: (clique["spec"]["replicas"], clique["spec"]["minAvailable"]) for clique in template["cliques"]}
     assert cliques == {"alone": (4, 3), "wide-ldr": (1, 1), "wide-wkr": (2, 2), "forced": (1, 1)}

@@ -46,17 +46,17 @@ _REFUSED: Final = ("nodeName", "topologySpreadConstraints")
 
 
 def test_what_grove_refuses_of_an_edit_is_refused_before() -> None:
-    leaves = [(name, place, *leaf, number) for name, one in GRAPHS.items() for place in range(len(one["spec"]["components"]))
+    leaves = [(name, place, *leaf, number) for name, obj in GRAPHS.items() for place in range(len(obj["spec"]["components"]))
               for leaf in _leaves(_COMPONENT, ()) for number in range(2)]  # fmt: skip
     chosen = Random(SEED).sample(leaves, min(EDITS, len(leaves)))  # noqa: S311 - no secret
-    olds = {name: create(one, FACTS, "") for name, one in GRAPHS.items()}
-    before = {name: _clique_set(one) for name, one in olds.items()}
+    olds = {name: create(obj, FACTS, "") for name, obj in GRAPHS.items()}
+    before = {name: _clique_set(obj) for name, obj in olds.items()}
     wrong, ends = [], Counter[str]()
     for name, place, path, node, number in chosen:
         new = copy.deepcopy(olds[name])
         Mistakes(f"{SEED} {name} {path} {number}").put(new["spec"]["components"][place], _COMPONENT, path, node)
         write = Admission("DynamoGraphDeployment", "v1beta1", UPDATE, new, olds[name], user="u", settings=Settings(FACTS))
-        if write.decode() or write.conform() or any(one.level is Level.ERROR for one in write.judge()):
+        if write.decode() or write.conform() or any(finding.level is Level.ERROR for finding in write.judge()):
             ends["refused"] += 1
             continue
         ends["admitted"] += 1
@@ -82,14 +82,14 @@ def _leaves(node: Node, path: Path) -> Iterator[tuple[Path, Node]]:
 def _clique_set(obj: Object) -> Object:
     """What Grove fixes of the set that a graph is rendered to, and what it refuses in one; empty where a part can't be rendered."""
     made = render_children(obj, ObjectIndex([obj], "demo"), OPERATOR)
-    found = [one["spec"]["template"] for one in made.children if one["kind"] == "PodCliqueSet"]
-    if made.problems or not found:
+    templates = [child["spec"]["template"] for child in made.children if child["kind"] == "PodCliqueSet"]
+    if made.problems or not templates:
         return {}
-    [template] = found
-    cliques = {one["name"]: one["spec"] for one in template["cliques"]}
+    [template] = templates
+    cliques = {clique["name"]: clique["spec"] for clique in template["cliques"]}
     return {
         "order": [*cliques],
-        "groups": [[one.get(field) for field in _FIXED_OF_GROUP] for one in template.get("podCliqueScalingGroups") or ()],
+        "groups": [[group.get(field) for field in _FIXED_OF_GROUP] for group in template.get("podCliqueScalingGroups") or ()],
         "startup": template.get("cliqueStartupType"),
         "claims": template.get("resourceClaimTemplates"),
         "schedulers": [spec["podSpec"].get("schedulerName") or "" for spec in cliques.values()],

@@ -59,17 +59,17 @@ def test_generated_objects_render(kind: str, version: str) -> None:
         obj = _object(number, kind, version)
         before = copy.deepcopy(obj)
         settings = SETTINGS[number % len(SETTINGS)]
-        told = _told(obj, settings)
+        result = _told(obj, settings)
         assert obj == before, f"{kind} {version} {number} is changed"
-        assert _told(obj, settings) == told, f"{kind} {version} {number} renders differently the second time"
+        assert _told(obj, settings) == result, f"{kind} {version} {number} renders differently the second time"
         render(obj, settings, OBSERVED)
-        names = [(one["kind"], one["metadata"]["namespace"], one["metadata"]["name"]) for one in render(obj, settings).children]
+        names = [(child["kind"], child["metadata"]["namespace"], child["metadata"]["name"]) for child in render(obj, settings).children]
         assert len(names) == len({*names}), f"{kind} {version} {number} has two children of one name"
         try:
             converted = convert_object(obj, target(other, settings.line)).object
         except ConversionError:
             continue
-        assert _told(converted, settings) == told, f"{kind} {version} {number} renders differently in the other version"
+        assert _told(converted, settings) == result, f"{kind} {version} {number} renders differently in the other version"
         made += bool(names)
     assert made > OBJECTS / 4, "the generator makes too few objects that have children"
 
@@ -88,10 +88,10 @@ def test_what_an_object_owns_is_part_of_all_that_it_leads_to() -> None:
     graph = stored(make_graph(vllm(), component("fe", "frontend")))
     own, all_ = render_direct(graph, SETTINGS[0]), render(graph, SETTINGS[0])
     assert own.children
-    assert all(one in all_.children for one in own.children)
-    for one in own.children:
-        if one["kind"] == "DynamoComponentDeployment":
-            assert all(leaf in all_.children for leaf in render_direct(one, SETTINGS[0]).children)
+    assert all(child in all_.children for child in own.children)
+    for child in own.children:
+        if child["kind"] == "DynamoComponentDeployment":
+            assert all(leaf in all_.children for leaf in render_direct(child, SETTINGS[0]).children)
 
 
 @run_each("kind", ["DynamoModel", "DynamoGraphDeploymentScalingAdapter", "ConfigMap"])

@@ -42,8 +42,8 @@ def _marked(node: Any, path: str = "") -> Iterator[str]:
 
 
 def test_every_field_of_kubernetes_types_is_known() -> None:
-    found = {f"{name}.{path}" for name, one in load_definitions().items() for path in _marked(one)}
-    assert found == {"io.k8s.api.core.v1.PodSpec.schedulingGroup", "io.k8s.api.core.v1.PodCertificateProjection.userAnnotations"}
+    fields = {f"{name}.{path}" for name, definition in load_definitions().items() for path in _marked(definition)}
+    assert fields == {"io.k8s.api.core.v1.PodSpec.schedulingGroup", "io.k8s.api.core.v1.PodCertificateProjection.userAnnotations"}
 
 
 def _ran(command: Command, files: Files, obj: Fields, version: str = "1.5.0", *, grove: bool = False) -> Ran:
@@ -64,7 +64,7 @@ def test_mounts_in_both_places_of_v1alpha1_are_rendered_as_the_line_converts_the
     for version, paths in (("1.2.0", ["/b"]), ("1.5.0", ["/b", "/a"])):
         facts = ("--set-fact", "grove=false", "--set-fact", "lws=false", "--set-fact", f"operatorVersion={version}")
         made = command("render", "-q", "-o", "json", *facts, "a.yaml").json
-        pods = next(one for one in made if one["kind"] == "Deployment")["spec"]["template"]["spec"]
+        pods = next(child for child in made if child["kind"] == "Deployment")["spec"]["template"]["spec"]
         assert [mount["mountPath"] for mount in pods["containers"][0]["volumeMounts"]][: len(paths) + 1] == [*paths, SHARED_MEMORY]
 
 
@@ -97,8 +97,8 @@ def _reached(command: Command, files: Files, obj: Fields, version: str = "1.5.0"
     """Whether a pod of what is rendered has both fields."""
     ran = _ran(command, files, obj, version, grove=grove)
     assert ran.code == 0, ran.err
-    pods = [one for one in walk(ran.json) if one.get("schedulingGroup") == POD["schedulingGroup"]]
-    return any(POD["volumes"][0] in one.get("volumes", ()) for one in pods)
+    pods = [pod for pod in walk(ran.json) if pod.get("schedulingGroup") == POD["schedulingGroup"]]
+    return any(POD["volumes"][0] in pod.get("volumes", ()) for pod in pods)
 
 
 def test_a_topology_that_is_not_in_the_input_is_told(command: Command, files: Files) -> None:
@@ -123,5 +123,5 @@ def test_the_runtime_of_a_request_may_be_another_than_its_image_says(command: Co
 def test_there_are_no_pods_until_their_checkpoint_is_ready(command: Command, files: Files, *, grove: bool) -> None:
     block = {"identity": IDENTITY, "startupPolicy": "WaitForCheckpoint"}
     ran = _ran(command, files, graph(vllm(replicas=2, experimental={"checkpoint": block})), "1.4.0", grove=grove)
-    made = {one["kind"]: one.get("spec") for one in ran.json}
+    made = {child["kind"]: child.get("spec") for child in ran.json}
     assert (made["PodCliqueSet"]["template"]["cliques"][0]["spec"] if grove else made["Deployment"])["replicas"] == 0

@@ -35,7 +35,7 @@ def _wide(*args: str, nodes: int = 2, gpus: str = "8", **fields: Any) -> Fields:
 @pytest.fixture(autouse=True)
 def _plain_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sets are called by the generation in the middle of their name; here it is left out."""
-    monkeypatch.setattr("dynamo_webhooks.reconciler.render.names.component_name", lambda graph, one, _="": f"{graph}-{one.lower()}")
+    monkeypatch.setattr("dynamo_webhooks.reconciler.render.names.component_name", lambda graph, name, _="": f"{graph}-{name.lower()}")
 
 
 @run_each(
@@ -79,7 +79,7 @@ def test_gpus_of_a_node(resources: Fields, count: int) -> None:
 def test_without_gpus_in_the_request_nothing_is_decided() -> None:
     """Grove takes what a LeaderWorkerSet refuses: a worker whose GPUs nobody counts."""
     cliques = children(graph(_wide(*WIDE, gpus="0")), grove=True)["PodCliqueSet g"]["spec"]["template"]["cliques"]
-    assert [one["spec"]["podSpec"]["containers"][0]["args"] for one in cliques] == [["--model", "m", *WIDE]] * 2
+    assert [clique["spec"]["podSpec"]["containers"][0]["args"] for clique in cliques] == [["--model", "m", *WIDE]] * 2
 
 
 def test_an_annotation_of_a_v1alpha1_service_chooses_ray() -> None:
@@ -111,7 +111,7 @@ def test_a_set_has_a_name_that_its_workers_can_carry(length: int) -> None:
 
 def test_the_graph_may_live_where_the_keys_do() -> None:
     done = rendered(graph(_wide()), lws=True, ssh_secret_namespace="demo")  # noqa: S106 - the name of a namespace
-    assert len([one for one in done.children if one["kind"] == "Secret"]) == 1
+    assert len([child for child in done.children if child["kind"] == "Secret"]) == 1
 
 
 @run_each(
@@ -125,23 +125,23 @@ def test_the_graph_may_live_where_the_keys_do() -> None:
 )
 def test_without_an_orchestrator_the_component_is_a_problem_and_the_rest_is_made(off: set[str], text: str) -> None:
     done = rendered(graph(_wide(), component("fe", "frontend")), switched_off=frozenset(off))
-    assert [str(one) for one in done.problems] == [f"spec.components[0].multinode: needs LeaderWorkerSets together with Volcano{text}"]
-    assert [one["metadata"]["name"] for one in done.children if one["kind"] == "Deployment"] == ["g-fe"]
+    assert [str(fault) for fault in done.problems] == [f"spec.components[0].multinode: needs LeaderWorkerSets together with Volcano{text}"]
+    assert [child["metadata"]["name"] for child in done.children if child["kind"] == "Deployment"] == ["g-fe"]
 
 
 def test_where_grove_is_there_but_not_for_the_component_it_is_told_why() -> None:
     start = "multinode: needs LeaderWorkerSets together with Volcano to span several nodes, which the cluster does not serve; "
     kept = rendered(graph(_wide(), annotations={"nvidia.com/enable-grove": "false"}), grove=True)
-    assert [str(one) for one in kept.problems] == [
+    assert [str(problem) for problem in kept.problems] == [
         f"spec.components[0].{start}the annotation nvidia.com/enable-grove keeps the graph from Grove"
     ]
     metadata = {"name": "w", "namespace": "demo"}
     alone = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoComponentDeployment", "metadata": metadata, "spec": _wide()}
-    assert [str(one) for one in rendered(alone, grove=True).problems] == [f"spec.{start}Grove runs whole graphs only"]
+    assert [str(problem) for problem in rendered(alone, grove=True).problems] == [f"spec.{start}Grove runs whole graphs only"]
 
 
 @run_each(
-    ("worker", "said"),
+    ("worker", "text"),
     [
         (_wide(gpus="0"), "podTemplate.spec.containers[0].resources.limits.nvidia.com/gpu: must be more than 0"),
         (component("w", "worker", multinode={"nodeCount": 2}), "podTemplate.spec.containers[0]: must have a container main with command"),
@@ -150,10 +150,10 @@ def test_where_grove_is_there_but_not_for_the_component_it_is_told_why() -> None
     ],
     ids=["no GPUs", "no command", "too many", "far too many"],
 )
-def test_what_a_leader_worker_set_can_not_run_is_a_problem(worker: Fields, said: str) -> None:
+def test_what_a_leader_worker_set_can_not_run_is_a_problem(worker: Fields, text: str) -> None:
     done = rendered(graph(worker), lws=True)
     assert len(done.problems) == 1
-    assert said in str(done.problems[0])
+    assert text in str(done.problems[0])
 
 
 def test_engines_are_not_doubled_in_a_leader_worker_set() -> None:

@@ -69,12 +69,12 @@ def made(obj: Fields, where: str, operator: str) -> tuple[Any, set[str], list[st
 def _made(text: str, where: str, operator: str) -> tuple[Any, set[str], list[str], list[str]]:
     settings = SETTINGS._replace(operator_version=operator, grove=where == "grove")
     done = render(stored(json.loads(text), operator, grove=where == "grove", lws=True), settings)
-    labels = [one["metadata"].get("labels") or {} for one in done.children]
-    generations = {str(one["nvidia.com/dynamo-worker-hash"]) for one in labels if "nvidia.com/dynamo-worker-hash" in one}
-    plain = json.dumps([one for one in done.children if one["kind"] != "DynamoComponentDeployment"])
+    labels = [child["metadata"].get("labels") or {} for child in done.children]
+    generations = {str(marks["nvidia.com/dynamo-worker-hash"]) for marks in labels if "nvidia.com/dynamo-worker-hash" in marks}
+    plain = json.dumps([child for child in done.children if child["kind"] != "DynamoComponentDeployment"])
     for name in generations:
         plain = plain.replace(name, "GENERATION")
-    return plain, generations, [str(one) for one in done.problems], [format_path(note.path) for note in done.notes]
+    return plain, generations, [str(problem) for problem in done.problems], [format_path(note.path) for note in done.notes]
 
 
 def checked(obj: Fields, where: str) -> tuple[list[str], bool]:
@@ -82,13 +82,13 @@ def checked(obj: Fields, where: str) -> tuple[list[str], bool]:
     known = Facts(operatorVersion=VERSION, grove=where == "grove", lws=True, dra=True, checkpoint=True, allowGmsSnapshot=True)
     write = defaulted(obj, facts=known)
     judged_by = write.judge()
-    assert [str(one) for one in judged_by if one.level is Level.FAULT] == []
+    assert [str(finding) for finding in judged_by if finding.level is Level.FAULT] == []
     wrong = write.conform()
-    places = [*(one.path for one in wrong), *(one.path for one in judged_by)]
-    return [format_path(path) for path in places], bool(wrong) or any(one.level is Level.ERROR for one in judged_by)
+    places = [*(error.path for error in wrong), *(finding.path for finding in judged_by)]
+    return [format_path(path) for path in places], bool(wrong) or any(finding.level is Level.ERROR for finding in judged_by)
 
 
-def is_told(path: Path, told: Sequence[str], *, whole: bool = False) -> bool:
+def is_told(path: Path, named: Sequence[str], *, whole: bool = False) -> bool:
     """Whether a field, or a block that it is in, is named. Names of components may stand for places of lists.
 
     `whole`: so is a component that is not run. What is wrong with a whole component names no field of it.
@@ -99,7 +99,7 @@ def is_told(path: Path, told: Sequence[str], *, whole: bool = False) -> bool:
     bracketed = {way.replace(f".services.{NAME}", f".services[{NAME}]") for way in ways}
     beta = {way.replace(f"services[{NAME}]", "components[0]") for way in bracketed}
     alone = {way.replace("spec.", "spec.experimental.", 1) for way in ways} if least == 1 else set()
-    return bool((ways | bracketed | beta | alone) & {*told})
+    return bool((ways | bracketed | beta | alone) & {*named})
 
 
 @run_each(("kind", "where"), [*((GRAPH, where) for where in ORCHESTRATORS), (COMPONENT, "components")])
@@ -115,14 +115,14 @@ def test_a_field_acts_or_is_told(version: str, kind: str, where: str) -> None:
         operator = WITH_CHECKPOINTS if "checkpoint" in text else VERSION
         (old, old_names, wrong, _), (new, names, problems, notes) = made(before, where, operator), made(after, where, operator)
         seen += 1
-        if find_by_end(ELSEWHERE, path) or (kind == COMPONENT and any(f"{one}." in f"{text}." for one in ALONE)):
+        if find_by_end(ELSEWHERE, path) or (kind == COMPONENT and any(f"{begin}." in f"{text}." for begin in ALONE)):
             continue
         assert (wrong, problems) == ([], []), text
         if old != new:
             continue
         if is_told(path, notes, whole=True):
             rolls += [text] if names != old_names else []
-        elif not is_told(path, (found := checked(after, where))[0]) and not (found[1] and text.startswith(ONLY_ON_GROVE[where])):
+        elif not is_told(path, (reply := checked(after, where))[0]) and not (reply[1] and text.startswith(ONLY_ON_GROVE[where])):
             silent.append(text)
     assert (silent, rolls) == ([], []), (silent, rolls)
     assert seen > (150 if kind == GRAPH else 120)
@@ -164,9 +164,9 @@ def _annotated(version: str, place: Path, name: str) -> tuple[Fields, Fields]:
 def _without(value: Any, name: str) -> Any:
     """Children without an annotation that was only copied."""
     if isinstance(value, dict):
-        inner = {key: _without(one, name) for key, one in value.items() if key != name}
-        return {key: one for key, one in inner.items() if key != "annotations" or one}
-    return [_without(one, name) for one in value] if isinstance(value, list) else value
+        inner = {key: _without(item, name) for key, item in value.items() if key != name}
+        return {key: item for key, item in inner.items() if key != "annotations" or item}
+    return [_without(item, name) for item in value] if isinstance(value, list) else value
 
 
 @run_each("where", ORCHESTRATORS)
@@ -182,8 +182,8 @@ def test_an_annotation_acts_or_is_told(version: str, where: str) -> None:
             assert (wrong, problems) == ([], []), name
             if _without(json.loads(old), name) != _without(json.loads(new), name):
                 continue
-            told = format_path((*place, Key(name))).replace(f"services.{NAME}", f"services[{NAME}]")
-            beta = told.replace(f"services[{NAME}].extraPodMetadata", "components[0].podTemplate.metadata")
-            if not {told, beta} & {*notes, *checked(after, where)[0]}:
-                silent.append(told)
+            field = format_path((*place, Key(name))).replace(f"services.{NAME}", f"services[{NAME}]")
+            beta = field.replace(f"services[{NAME}].extraPodMetadata", "components[0].podTemplate.metadata")
+            if not {field, beta} & {*notes, *checked(after, where)[0]}:
+                silent.append(field)
     assert silent == [], silent

@@ -72,7 +72,7 @@ def _made(kind: str, version: str, spec: Fields) -> Any:
     claims = [{**CLAIM, "metadata": {"name": name, "namespace": "demo"}} for name in ("snaps", "x7")]
     operator = OperatorSettings(SETTINGS._replace(operator_version=WITH_CHECKPOINTS), OperatorConfiguration)
     done = render_children(obj, ObjectIndex(claims), operator)
-    assert (done.problems, bool(done.children)) == ([], True), [str(one) for one in done.problems]
+    assert (done.problems, bool(done.children)) == ([], True), [str(problem) for problem in done.problems]
     return done.children
 
 

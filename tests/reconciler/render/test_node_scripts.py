@@ -21,16 +21,16 @@ SCRIPTED = ("nodes-trtllm", "grove-trtllm", "nodes-vllm-elastic", "nodes-vllm-ra
 
 def _containers(value: Any) -> list[dict[str, Any]]:
     """All containers anywhere in a value."""
-    return [one for each in walk(value) for part in ("containers", "initContainers") for one in each.get(part) or ()]
+    return [container for each in walk(value) for part in ("containers", "initContainers") for container in each.get(part) or ()]
 
 
 @run_each("name", SCRIPTED)
 def test_shells_can_read_the_lines(name: str) -> None:
     lines = [
-        one["args"][0]
+        container["args"][0]
         for child in render_case(load_case(name)).children
-        for one in _containers(child)
-        if one.get("command") in (["/bin/sh", "-c"], ["sh", "-c"])
+        for container in _containers(child)
+        if container.get("command") in (["/bin/sh", "-c"], ["sh", "-c"])
     ]
     assert lines
     for line in lines:
@@ -45,7 +45,7 @@ def _weight_server(folder: Path, program: str) -> subprocess.Popen[str]:
     stand_in.write_text(f"#!/bin/sh\n{program}\n")
     stand_in.chmod(0o755)
     children = render_case(load_case("grove-shared-between-pods")).children
-    server = next(one for child in children for one in _containers(child) if one.get("command") == ["bash", "-c"])
+    server = next(container for child in children for container in _containers(child) if container.get("command") == ["bash", "-c"])
     assert BASH
     # the stale sockets of this machine, if it has any, are not ours
     script = server["args"][0].replace("/run/gms/shared", str(folder))
@@ -107,7 +107,7 @@ def test_a_leader_that_runs_and_listens_is_there(network: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("world", "said"),
+    ("world", "text"),
     [
         ({"address": ""}, "no address: unknown"),
         ({"pods": []}, "no pod has the address 10.0.0.1"),
@@ -116,9 +116,9 @@ def test_a_leader_that_runs_and_listens_is_there(network: dict[str, Any]) -> Non
         ({"listens": False}, "no connection to 10.0.0.1: refused"),
     ],
 )
-def test_what_is_in_the_way_is_told(network: dict[str, Any], world: dict[str, Any], said: str) -> None:
+def test_what_is_in_the_way_is_told(network: dict[str, Any], world: dict[str, Any], text: str) -> None:
     network.update(world)
-    assert wait_for_leader.attempt("leader", 29500) == said
+    assert wait_for_leader.attempt("leader", 29500) == text
 
 
 @pytest.mark.parametrize("error", [OSError("forbidden"), ValueError("no JSON")])

@@ -54,8 +54,8 @@ def _of_roles(leader: str, worker: str) -> Node:
     ],
 )
 def test_gpus_are_those_of_an_engine_and_of_all_pods_of_a_replica(made: Node, engine: int, replica: int) -> None:
-    told = read_planner_facts(made, Line.V1_6, ClaimDependencies({"eight": EIGHT}))
-    assert (told["gpusPerEngine"], told["gpusPerReplica"]) == (engine, replica)
+    facts = read_planner_facts(made, Line.V1_6, ClaimDependencies({"eight": EIGHT}))
+    assert (facts["gpusPerEngine"], facts["gpusPerReplica"]) == (engine, replica)
 
 
 def test_counts_are_told_both_or_not_at_all() -> None:
@@ -130,8 +130,8 @@ async def test_a_graph_on_grove_tells_the_same_by_its_claims() -> None:
     site = Site(settings(version="1.6.0")).serve(GROVE_API)
     await site.user.create(CLAIM_TEMPLATES, EIGHT, NAMESPACE)
     async with site.running(graph(made, annotations={WORKLOAD_PROVIDER: "grove"})):
-        [found] = (await site.all(CLIQUE_SETS)).values()
-        await site.create(POD_CLIQUES, next(make_below(found)), 5)
+        [live] = (await site.all(CLIQUE_SETS)).values()
+        await site.create(POD_CLIQUES, next(make_below(live)), 5)
         assert _facts(await site.graph()) == {"gpusPerEngine": 8, "gpusPerReplica": 8, "servedModelName": "m"}
 
 

@@ -61,13 +61,13 @@ def _faults(spec: Fields) -> Iterator[str]:
 
 
 def _all_faults(children: list[Fields]) -> list[str]:
-    pods = [(child, one) for child in children for one in walk(child) if isinstance(one.get("containers"), list) and "restartPolicy" in one]
+    pods = [(child, pod) for child in children for pod in walk(child) if isinstance(pod.get("containers"), list) and "restartPolicy" in pod]
     return [f"{child['kind']} {child['metadata']['name']}: {fault}" for child, spec in pods for fault in _faults(spec)]
 
 
 @run_each("name", names())
 def test_pods_of_golden_cases_hold_together(name: str) -> None:
-    assert _all_faults([one for one in render_case(load_case(name)).children if one["kind"] != "DynamoComponentDeployment"]) == []
+    assert _all_faults([child for child in render_case(load_case(name)).children if child["kind"] != "DynamoComponentDeployment"]) == []
 
 
 def _one(draw: Dice, options: Sequence[Any]) -> Any:
@@ -98,9 +98,9 @@ def test_pods_of_all_frameworks_layouts_and_orchestrators_hold_together() -> Non
     for number, orchestrator in zip(range(COMBINATIONS), itertools.cycle(ORCHESTRATORS), strict=False):
         graph, settings = _worker(number), Settings(operator_version="1.2.0", **orchestrator)
         done = render(graph, settings)
-        children = [one for one in done.children if one["kind"] != "DynamoComponentDeployment"]
+        children = [child for child in done.children if child["kind"] != "DynamoComponentDeployment"]
         assert _all_faults(children) == [], f"{number}: {json.dumps(graph)}"
         other = convert_object(graph, target("nvidia.com/v1alpha1", line=Line.V1_2)).object
         assert json.dumps(render(other, settings).children) == json.dumps(done.children), f"{number}: {json.dumps(graph)}"
-        made += any(one["kind"] in ("LeaderWorkerSet", "PodCliqueSet") for one in children)
+        made += any(child["kind"] in ("LeaderWorkerSet", "PodCliqueSet") for child in children)
     assert made > COMBINATIONS / 4, "too few of these have several nodes, or are on Grove"

@@ -103,7 +103,7 @@ def test_layouts_between_and_within_pods_are_not_mixed() -> None:
     assert [str(problem) for problem in done.problems] == [
         "spec.components[0].experimental.failover.mode: must be InterPod where gpuMemoryService.mode is; use one mode for both"
     ]
-    assert any(one["kind"] == "Service" for one in done.children)
+    assert any(child["kind"] == "Service" for child in done.children)
 
 
 def test_what_several_children_stumble_over_is_told_once() -> None:
@@ -113,14 +113,14 @@ def test_what_several_children_stumble_over_is_told_once() -> None:
 
 def test_the_other_components_are_made() -> None:
     done = rendered(graph(component("bad", frontendSidecar="x"), component("good", "frontend")))
-    assert [one["metadata"]["name"] for one in done.children if one["kind"] == "Deployment"] == ["g-good"]
+    assert [child["metadata"]["name"] for child in done.children if child["kind"] == "Deployment"] == ["g-good"]
     assert len(done.problems) == 1
 
 
 def test_claims_of_devices_need_a_cluster_that_has_them() -> None:
     done = render(stored(graph(vllm("w", experimental={"gpuMemoryService": {}}))), Settings(dra=False))
     assert [problem.path for problem in done.problems] == [("spec", "components", 0, "experimental", "gpuMemoryService")]
-    assert any(one["kind"] == "Deployment" for one in done.children)
+    assert any(child["kind"] == "Deployment" for child in done.children)
 
 
 @run_each(

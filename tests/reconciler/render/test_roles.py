@@ -30,7 +30,7 @@ def _pods(component: Fields, *, grove: bool, created: str = "1.6.0", line: str =
     """The templates of leader and worker of the only component of a graph."""
     done = render(stored(graph(component, **spec), created, grove=grove), Settings(grove=grove, lws=True, operator_version=line))
     assert (done.problems, [str(note) for note in done.notes if "roles" in str(note)]) == ([], [])
-    [made] = [one for one in done.children if one["kind"] in ("PodCliqueSet", "LeaderWorkerSet")]
+    [made] = [child for child in done.children if child["kind"] in ("PodCliqueSet", "LeaderWorkerSet")]
     return dict(zip(("leader", "worker"), read_pod_templates(made).values(), strict=True))
 
 
@@ -74,14 +74,14 @@ def test_nodes_that_an_author_starts_find_each_other_by_the_documented_names(*, 
     for name, made in _pods(_by_author("--headless", env=env), grove=grove).items():
         spec = made["spec"]
         (main,) = spec["containers"]
-        told = env_of(main)
-        assert (told["DYNAMO_RANK"], told["DYNAMO_LEADER_ADDRESS"]) == (RANKS[grove], ADDRESSES[grove])
+        variables = env_of(main)
+        assert (variables["DYNAMO_RANK"], variables["DYNAMO_LEADER_ADDRESS"]) == (RANKS[grove], ADDRESSES[grove])
         assert main["command"] == ["python3"]
         assert main["args"] == [*DOCUMENTED, *(["--headless"] if name == "worker" else []), "--master-port=29500"]
-        waits = [one["command"][-1] for one in spec.get("initContainers", ())]
-        assert [f'LEADER_HOST="{ADDRESSES[grove].replace("$(", "${").replace(")", "}")}" LEADER_PORT="29500"' in one for one in waits] == [
-            True
-        ] * (name == "worker")
+        waits = [container["command"][-1] for container in spec.get("initContainers", ())]
+        assert [
+            f'LEADER_HOST="{ADDRESSES[grove].replace("$(", "${").replace(")", "}")}" LEADER_PORT="29500"' in line for line in waits
+        ] == [True] * (name == "worker")
         assert ("startupProbe" in main) == (name == "leader")  # a headless engine answers none
 
 
@@ -94,7 +94,7 @@ def test_what_an_author_says_of_nodes_stays(worker: tuple[str, ...], port: str, 
     spec = _pods(_by_author("--headless", *worker, livenessProbe=probe), grove=False)["worker"]["spec"]
     assert spec["containers"][0]["args"] == [*DOCUMENTED, "--headless", *worker]
     assert spec["containers"][0]["livenessProbe"] == probe
-    assert [f'LEADER_PORT="{port}"' in one["command"][-1] for one in spec.get("initContainers", ())] == [True] * waits
+    assert [f'LEADER_PORT="{port}"' in container["command"][-1] for container in spec.get("initContainers", ())] == [True] * waits
 
 
 @run_each("grove", [False, True])
@@ -103,8 +103,8 @@ def test_mpi_of_nodes_that_an_author_starts_has_its_key_and_is_asked_by_sshd(*, 
         spec = made["spec"]
         (main,) = spec["containers"]
         assert main["args"] == [word.replace("vllm", "trtllm") for word in DOCUMENTED]
-        [mount] = [one for one in main["volumeMounts"] if one["mountPath"] == "/ssh-pk"]
-        assert [one["secret"]["secretName"] for one in spec["volumes"] if one["name"] == mount["name"]] == ["mpi-run-ssh-secret"]
+        [mount] = [mount for mount in main["volumeMounts"] if mount["mountPath"] == "/ssh-pk"]
+        assert [volume["secret"]["secretName"] for volume in spec["volumes"] if volume["name"] == mount["name"]] == ["mpi-run-ssh-secret"]
         assert ("tcpSocket" in main["readinessProbe"], "startupProbe" in main) == (name == "worker", name == "leader")
 
 
@@ -126,21 +126,21 @@ def test_the_rank_of_engines_that_share_gpus_between_pods_is_that_of_their_cliqu
         "w", args=("--tensor-parallel-size", "2"), multinode={"nodeCount": 2}, experimental={"gpuMemoryService": {"mode": "InterPod"}}
     )
     done = render(stored(graph(made), "1.6.0", grove=True), Settings(grove=True, operator_version="1.6.0"))
-    cliques = next(one for one in done.children if one["kind"] == "PodCliqueSet")["spec"]["template"]["cliques"]
-    ranks = {one["name"]: env_of(one["spec"]["podSpec"]["containers"][0]).get("DYNAMO_RANK") for one in cliques}
+    cliques = next(child for child in done.children if child["kind"] == "PodCliqueSet")["spec"]["template"]["cliques"]
+    ranks = {clique["name"]: env_of(clique["spec"]["podSpec"]["containers"][0]).get("DYNAMO_RANK") for clique in cliques}
     assert ranks == {"w-gms-0": None, "w-ldr": "0", "w-gms-1": None, "w-wkr-1": "1"}
 
 
 def test_a_template_of_a_role_needs_neither_command_nor_gpus() -> None:
     obj = stored(graph({**_roles(args=None)}), "1.6.0")
-    assert [str(one) for one in render(obj, Settings(lws=True, operator_version="1.6.0")).problems] == []
+    assert [str(problem) for problem in render(obj, Settings(lws=True, operator_version="1.6.0")).problems] == []
 
 
 def test_a_problem_in_a_template_of_a_role_has_its_place() -> None:
     obj = stored(graph(_roles(volumeMounts=[{"name": "v", "mountPath": ""}])), "1.6.0")
     done = render(obj, Settings(lws=True, operator_version="1.6.0"))
-    said = "spec.components[0].roles[1].podTemplate.spec.containers[0].volumeMounts[0].mountPath"
-    assert [str(one).partition(": ")[0] for one in done.problems] == [said]
+    place = "spec.components[0].roles[1].podTemplate.spec.containers[0].volumeMounts[0].mountPath"
+    assert [str(problem).partition(": ")[0] for problem in done.problems] == [place]
 
 
 def test_templates_of_roles_are_content_of_the_generation_and_their_order_is_not() -> None:
@@ -151,9 +151,9 @@ def test_templates_of_roles_are_content_of_the_generation_and_their_order_is_not
 
 
 def _with_runtime(policy: str = "Always", **runtime: Any) -> Fields:
-    one = {"name": "runtime", "image": "r:1.6.0", "restartPolicy": policy, **runtime}
+    sidecar = {"name": "runtime", "image": "r:1.6.0", "restartPolicy": policy, **runtime}
     env = [{"name": "OF_GRAPH", "value": "x"}]
-    return graph(vllm(pod={"initContainers": [one]}), annotations=dict(BY_CONTAINER), env=env)
+    return graph(vllm(pod={"initContainers": [sidecar]}), annotations=dict(BY_CONTAINER), env=env)
 
 
 def _pod(obj: Fields, version: str) -> Fields:
@@ -165,12 +165,12 @@ def test_the_sidecar_has_the_defaults_and_main_is_its_authors() -> None:
     (main,), (runtime,) = spec["containers"], spec["initContainers"]
     assert main.keys() == {"name", "image", "command", "args", "resources", "env", "volumeMounts"}
     assert env_of(main) == {"OF_GRAPH": "x"}
-    told = env_of(runtime)
+    env = env_of(runtime)
     names = ("OF_GRAPH", "DYN_SYSTEM_ENABLED", "DYN_SYSTEM_PORT", "CONTAINER_NAME")
-    assert [told[name] for name in names] == ["x", "true", "9090", "runtime"]
+    assert [env[name] for name in names] == ["x", "true", "9090", "runtime"]
     assert "command" not in runtime
     assert runtime["ports"] == [{"name": "system", "containerPort": 9090, "protocol": "TCP"}]
-    assert not [name for name in told if "NIXL" in name or "HEALTH" in name or "FORWARDPASS" in name]  # which are of engines
+    assert not [name for name in env if "NIXL" in name or "HEALTH" in name or "FORWARDPASS" in name]  # which are of engines
     figures = {
         kind: [probe["httpGet"]["path"], probe["periodSeconds"], probe["failureThreshold"], probe["timeoutSeconds"]]
         for kind, probe in runtime.items()
@@ -194,7 +194,7 @@ def test_what_an_author_says_of_the_sidecar_wins() -> None:
 @run_each(("policy", "version"), [("Always", "1.5.0"), ("OnFailure", "1.6.0")])
 def test_another_init_container_of_that_name_is_an_ordinary_one(policy: str, version: str) -> None:
     done = render(_with_runtime(policy), Settings(operator_version=version))
-    spec = pod_of(next(one for one in done.children if one["kind"] == "Deployment"))
+    spec = pod_of(next(child for child in done.children if child["kind"] == "Deployment"))
     assert spec["initContainers"] == [{"name": "runtime", "image": "r:1.6.0", "restartPolicy": policy}]
     assert "livenessProbe" in spec["containers"][0]
 
@@ -224,7 +224,7 @@ NEVER = {
 }
 
 
-@run_each(("obj", "rolls"), [*((one, True) for one in ONCE.values()), *((one, False) for one in NEVER.values())])
+@run_each(("obj", "rolls"), [*((obj, True) for obj in ONCE.values()), *((obj, False) for obj in NEVER.values())])
 def test_only_pods_that_change_make_a_new_generation_on_1_6(obj: Fields, *, rolls: bool) -> None:
     before, after = (compute_worker_hash(read_graph(obj, line), line) for line in (Line.V1_5, Line.V1_6))
     assert (before != after) is rolls
@@ -243,16 +243,16 @@ def test_a_component_of_type_lpx_is_not_run_and_the_status_says_so(*, grove: boo
     without = render(stored(graph(vllm()), "1.6.0", grove=grove), settings)
     assert with_it.problems == without.problems == []
     assert with_it.children == without.children
-    said = "spec.components[0]: is not run: only the Go operator 1.6 runs components of type lpx"
-    assert [str(note) for note in with_it.notes if note not in without.notes and "components[0]" in str(note)] == [said]
+    text = "spec.components[0]: is not run: only the Go operator 1.6 runs components of type lpx"
+    assert [str(note) for note in with_it.notes if note not in without.notes and "components[0]" in str(note)] == [text]
 
 
 @run_each("grove", [False, True])
 def test_pod_templates_of_roles_are_a_problem_before_line_1_6(*, grove: bool) -> None:
     done = render(graph(TEMPLATED), Settings(grove=grove, lws=True, operator_version="1.5.0"))
-    said = "spec.components[0].roles: must have no pod templates before operator 1.6; use podTemplate"
-    assert said in map(str, done.problems)
-    assert not {one["kind"] for one in done.children} & {"PodCliqueSet", "LeaderWorkerSet", "Deployment"}
+    text = "spec.components[0].roles: must have no pod templates before operator 1.6; use podTemplate"
+    assert text in map(str, done.problems)
+    assert not {child["kind"] for child in done.children} & {"PodCliqueSet", "LeaderWorkerSet", "Deployment"}
 
 
 @run_each(
@@ -275,7 +275,7 @@ def test_an_engine_on_several_nodes_has_its_sidecar_where_it_is_served(module: s
     }
     worker = {"name": "w", "type": "worker", "multinode": {"nodeCount": 2}, "podTemplate": {"spec": spec}}
     pods = _pods(worker, grove=grove, created="1.7.0", line="1.7.0").values()
-    leader, follower = ([one["name"] for one in pod["spec"]["initContainers"]] for pod in pods)
+    leader, follower = ([container["name"] for container in pod["spec"]["initContainers"]] for pod in pods)
     assert "runtime" in leader
     assert ("runtime" in follower) is on_workers
     assert "setup" in follower

@@ -17,7 +17,7 @@ def _made(obj: Fields, version: str, kind: str = "Deployment", **settings: Any) 
     """The one child of a kind, by an operator of a version."""
     done = render(stored(obj, version), Settings(operator_version=version, **settings))
     assert done.problems == []
-    return next(one for one in done.children if one["kind"] == kind)
+    return next(child for child in done.children if child["kind"] == kind)
 
 
 def _worker(image: str = "vllm:1.5.0", **fields: Any) -> Fields:
@@ -72,15 +72,15 @@ def test_a_picker_without_configuration_is_that_of_the_runtime() -> None:
     obj = graph(component("e", "epp", {"image": "frontend:1.5.0"}), vllm())
     made = render(stored(obj, "1.5.0"), Settings(operator_version="1.5.0"))
     assert made.problems == []
-    kinds = [one["kind"] for one in made.children]
+    kinds = [child["kind"] for child in made.children]
     assert "ConfigMap" not in kinds
     assert "InferencePool" in kinds
-    pod = next(one for one in made.children if one["kind"] == "Deployment" and one["metadata"]["name"] == "g-e")["spec"]["template"]["spec"]
+    pod = next(obj for obj in made.children if obj["kind"] == "Deployment" and obj["metadata"]["name"] == "g-e")["spec"]["template"]["spec"]
     main = pod["containers"][0]
     assert main["image"] == "frontend:1.5.0"
     assert "args" not in main
     assert env_of(main)["DYN_EPP_REPLICA_SYNC_PORT"] == "9092"
-    assert {"epp-config"}.isdisjoint(one["name"] for one in (*pod["volumes"], *main["volumeMounts"]))
+    assert {"epp-config"}.isdisjoint(entry["name"] for entry in (*pod["volumes"], *main["volumeMounts"]))
 
 
 def test_a_picker_with_configuration_and_one_of_line_1_2_stay() -> None:

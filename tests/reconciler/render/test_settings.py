@@ -35,15 +35,15 @@ def _settings(text: str, folder: Path, **abilities: Any) -> Settings:
 
 
 def test_every_key_that_matters_arrives(tmp_path: Path) -> None:
-    found = _settings(CONFIGURATION, tmp_path, lws=True, istio=True)
-    assert (found.grove, found.lws, found.dra, found.istio, found.kai) == (True, False, True, True, False)
-    assert (found.operator_version, found.restricted, found.discovery) == ("1.3.0", False, "etcd")
-    assert (found.infrastructure.nats_address, found.infrastructure.prometheus_endpoint) == ("nats://n", "http://p")
-    assert (found.ingress.controller_class_name, found.ingress.host_suffix) == ("nginx", "example.com")
-    assert found.mesh == Istio(tls_mode="SIMPLE")
-    assert (found.planner_role, found.epp_role, found.ssh_secret, found.ssh_secret_namespace) == ("plan", "pick", "ssh", "keys")
-    assert found.termination_delay == "1m30s"
-    kept = found.checkpoints
+    settings = _settings(CONFIGURATION, tmp_path, lws=True, istio=True)
+    assert (settings.grove, settings.lws, settings.dra, settings.istio, settings.kai) == (True, False, True, True, False)
+    assert (settings.operator_version, settings.restricted, settings.discovery) == ("1.3.0", False, "etcd")
+    assert (settings.infrastructure.nats_address, settings.infrastructure.prometheus_endpoint) == ("nats://n", "http://p")
+    assert (settings.ingress.controller_class_name, settings.ingress.host_suffix) == ("nginx", "example.com")
+    assert settings.mesh == Istio(tls_mode="SIMPLE")
+    assert (settings.planner_role, settings.epp_role, settings.ssh_secret, settings.ssh_secret_namespace) == ("plan", "pick", "ssh", "keys")
+    assert settings.termination_delay == "1m30s"
+    kept = settings.checkpoints
     assert (kept.enabled, kept.create_missing, kept.gate, kept.storage, kept.seccomp_profile) == (True, True, False, "pvc", "")
     assert (kept.pvc.pvc_name, kept.pvc.base_path, kept.pvc.create) == ("snaps", "/c", False)
 
@@ -66,7 +66,7 @@ def test_render_reads_the_configuration_and_facts_win(command: Command, files: F
     obj = graph(component("fe", "frontend"))
     files(config=CONFIGURATION.replace("grove: {enabled: true, terminationDelay: 90s}, ", ""), a=json.dumps(obj))
     ran = command("render", "-o", "json", "--config", "config.yaml", *facts, "a.yaml")
-    made = {one["kind"]: one for one in ran.json}
+    made = {child["kind"]: child for child in ran.json}
     assert ran.code == 0
     assert "operatorVersion" not in ran.err
     assert "Ingress" in made

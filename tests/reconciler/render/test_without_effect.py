@@ -41,27 +41,27 @@ def test_pods_off_grove_have_the_priority_class_of_their_graph_or_their_own() ->
 def test_what_shared_memory_replaces_is_told_unless_there_is_none() -> None:
     main = {"volumeMounts": [{**SHARED, "name": "mine"}]}
     pod = {"volumes": [{"name": "mine", "emptyDir": {}}, {"name": "shared-memory", "emptyDir": {}}]}
-    told = [one.partition(": ")[0] for one in _told(graph(vllm(main=main, pod=pod)))]
+    paths = [note.partition(": ")[0] for note in _told(graph(vllm(main=main, pod=pod)))]
     inner = "spec.components[0].podTemplate.spec"
-    assert told == [f"{inner}.containers[0].volumeMounts[0]", f"{inner}.volumes[1]"]
+    assert paths == [f"{inner}.containers[0].volumeMounts[0]", f"{inner}.volumes[1]"]
     assert _told(graph(vllm(main=main, pod=pod, sharedMemorySize="0"))) == []
 
 
 def test_labels_of_an_ingress_and_names_that_nothing_reads_are_told_in_the_words_of_v1alpha1() -> None:
     way = {"enabled": True, "host": "h", "ingressControllerClassName": "nginx", "labels": {"a": "b"}, "annotations": {"a/b": "c"}}
     obj = alpha("fe", "frontend", ingress=way, serviceName="mine", extraPodSpec={"mainContainer": {"name": "mine"}})
-    told = [one.partition(": ")[0].removeprefix("spec.services[fe].") for one in _told(obj)]
-    assert told == ["serviceName", "extraPodSpec.mainContainer.name", "ingress.labels", "ingress.annotations"]
+    paths = [note.partition(": ")[0].removeprefix("spec.services[fe].") for note in _told(obj)]
+    assert paths == ["serviceName", "extraPodSpec.mainContainer.name", "ingress.labels", "ingress.annotations"]
 
 
 def test_what_only_deployments_do_is_told_on_grove() -> None:
     name = "nvidia.com/deployment-strategy"
     template = {"metadata": {"annotations": {name: "Recreate"}}}
-    [told] = _told(graph(vllm(podTemplate=template)), grove=True)
-    assert told.startswith(f"spec.components[0].podTemplate.metadata.annotations[{name}]: has no effect")
+    [note] = _told(graph(vllm(podTemplate=template)), grove=True)
+    assert note.startswith(f"spec.components[0].podTemplate.metadata.annotations[{name}]: has no effect")
     assert _told(graph(vllm(podTemplate=template))) == []
     assert _told(graph(vllm(podTemplate=template, multinode={"nodeCount": 2})), lws=True) == [
-        told.replace("the graph runs on Grove", "a LeaderWorkerSet runs the pods")
+        note.replace("the graph runs on Grove", "a LeaderWorkerSet runs the pods")
     ]
 
 
@@ -69,5 +69,5 @@ def test_a_standalone_component_makes_no_checkpoint_that_goes_with_it() -> None:
     block = {"enabled": True, "identity": {"model": "m", "backendFramework": "vllm"}, "deletionPolicy": "Delete"}
     alone = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoComponentDeployment", "metadata": {"name": "c", "namespace": "demo"}}
     notes = render({**alone, "spec": vllm(experimental={"checkpoint": block})}, Settings(operator_version="1.4.0")).notes
-    told = "spec.experimental.checkpoint.deletionPolicy: has no effect: a standalone component makes no checkpoint"
-    assert [str(one).startswith(told) for one in notes] == [True]
+    text = "spec.experimental.checkpoint.deletionPolicy: has no effect: a standalone component makes no checkpoint"
+    assert [str(note).startswith(text) for note in notes] == [True]

@@ -31,7 +31,7 @@ def _component(**metadata: Any) -> Fields:
 
 def _types(obj: Fields, observed: ObservedState) -> tuple[str, str, str]:
     """The type as pods are labelled, as the Service selects, and as the container is told."""
-    made = {one["kind"]: one for one in render(stored(obj), Settings(), observed).children}
+    made = {child["kind"]: child for child in render(stored(obj), Settings(), observed).children}
     labels, selector = made["Deployment"]["spec"]["template"]["metadata"]["labels"], made["Service"]["spec"]["selector"]
     assert labels[SUB_TYPE] == "decode"
     return labels[TYPE], selector[TYPE], env_of(main_of(made["Deployment"]))["DYN_COMPONENT"]
@@ -72,13 +72,13 @@ def test_a_component_belongs_to_the_graph_that_owns_it(metadata: Fields, parent:
 
 def test_a_component_that_a_graph_has_left_belongs_to_it_still() -> None:
     made = render(stored(_component(**LABELLED)), Settings(), ObservedState(orphans=frozenset({"g-decode"})))
-    env = env_of(main_of(next(one for one in made.children if one["kind"] == "Deployment")))
+    env = env_of(main_of(next(child for child in made.children if child["kind"] == "Deployment")))
     assert (env["DYN_PARENT_DGD_K8S_NAME"], env["DYN_NAMESPACE"]) == ("g", "demo-g")
 
 
 def test_observed_generation_sizes_and_frameworks_are_kept() -> None:
     observed = ObservedState(worker_hash="0123abcd", replicas={"w": 2}, frameworks={"w": "vllm"}, restart_at={"w": "r1"})
-    made = {one["kind"]: one for one in render(stored(graph(vllm("w", replicas=5))), Settings(), observed).children}
+    made = {child["kind"]: child for child in render(stored(graph(vllm("w", replicas=5))), Settings(), observed).children}
     assert made["Deployment"]["metadata"]["name"] == "g-w-0123abcd"
     spec = made["Deployment"]["spec"]
     assert spec["replicas"] == 2
@@ -90,7 +90,7 @@ def test_an_empty_ingress_of_a_service_asks_for_none(grove: bool) -> None:
     """It is there, so it wins over what the operator is configured with."""
     ingress = Ingress(virtual_service_gateway="gw", controller_class_name="nginx")
     kinds = [
-        {one["kind"] for one in rendered(obj, ingress=ingress, grove=grove).children}
+        {child["kind"] for child in rendered(obj, ingress=ingress, grove=grove).children}
         for obj in (alpha("fe", "frontend"), alpha("fe", "frontend", ingress={}))
     ]
     assert {"Ingress", "VirtualService"} <= kinds[0]
@@ -98,9 +98,9 @@ def test_an_empty_ingress_of_a_service_asks_for_none(grove: bool) -> None:
 
 
 def test_labels_that_are_cut_stay_apart() -> None:
-    one, two = as_label("a" * 70 + "1"), as_label("a" * 70 + "2")
-    assert one != two
-    assert len(one) == len(two) == 63
+    first, second = as_label("a" * 70 + "1"), as_label("a" * 70 + "2")
+    assert first != second
+    assert len(first) == len(second) == 63
     assert as_label("a" * 63) == "a" * 63
 
 
@@ -161,13 +161,13 @@ RIGHTS = {
 
 
 def test_a_graph_of_sixty_characters_gets_its_rights() -> None:
-    found = children(graph(component("f", "frontend"), name=LONG))
-    assert found.keys() >= RIGHTS
-    binding = found[f"RoleBinding {LONG}-k8s-service-discovery-binding"]
-    assert [one["name"] for one in binding["subjects"]] == [f"{LONG}-k8s-service-discovery"]
+    by_name = children(graph(component("f", "frontend"), name=LONG))
+    assert by_name.keys() >= RIGHTS
+    binding = by_name[f"RoleBinding {LONG}-k8s-service-discovery-binding"]
+    assert [subject["name"] for subject in binding["subjects"]] == [f"{LONG}-k8s-service-discovery"]
     assert binding["roleRef"]["name"] == f"{LONG}-k8s-service-discovery-role"
     for name in RIGHTS:
-        for value in found[name]["metadata"]["labels"].values():
+        for value in by_name[name]["metadata"]["labels"].values():
             assert LABEL.fullmatch(value), value
 
 
@@ -175,7 +175,7 @@ _NAMED = {"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "Endpo
 
 
 @run_each(
-    ("config", "told"),
+    ("config", "written"),
     [
         (
             {
@@ -198,9 +198,9 @@ _NAMED = {"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": "Endpo
         ({}, {"plugins": None, "schedulingProfiles": None}),
     ],
 )
-def test_fields_that_the_pickers_types_always_say_are_said(config: Fields, told: Fields) -> None:
+def test_fields_that_the_pickers_types_always_say_are_said(config: Fields, written: Fields) -> None:
     made = children(graph(component("e", "epp", eppConfig={"config": config}), vllm("w")))["ConfigMap g-epp-config"]
-    assert yaml.safe_load(made["data"]["epp-config-dynamo.yaml"]) == {**told, **_NAMED}
+    assert yaml.safe_load(made["data"]["epp-config-dynamo.yaml"]) == {**written, **_NAMED}
 
 
 def test_a_pickers_configuration_of_another_type_is_left_out() -> None:

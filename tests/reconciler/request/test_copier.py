@@ -52,18 +52,18 @@ def test_no_link_is_followed_and_no_pipe_is_waited_for(tmp_path: Path) -> None:
     (tmp_path / "final_config.yaml").unlink()
     (tmp_path / "final_config.yaml").symlink_to(secret)
     os.mkfifo(tmp_path / "webui_data.json")
-    found = copier.gather_output(tmp_path)
-    assert "final_config.yaml" not in found
-    assert "webui_data.json" not in found
+    output = copier.gather_output(tmp_path)
+    assert "final_config.yaml" not in output
+    assert "webui_data.json" not in output
 
 
 def test_choices_are_left_out_where_there_is_no_room_and_a_larger_result_is_a_failure(tmp_path: Path) -> None:
     _write(tmp_path, "status: success\n", "x" * 800_000, "y" * 200_000)
     assert copier.gather_output(tmp_path).keys() == {"profiler_status", "profiler_status.yaml", "final_config.yaml"}
     _write(tmp_path, "status: success\n", "x" * 2_000_000)
-    found = copier.gather_output(tmp_path)
-    assert found["profiler_status"] == "failed"
-    assert found["profiler_error"].startswith("final_config.yaml must be at most 9215")
+    output = copier.gather_output(tmp_path)
+    assert output["profiler_status"] == "failed"
+    assert output["profiler_error"].startswith("final_config.yaml must be at most 9215")
 
 
 async def _cluster() -> MemoryCluster:
@@ -73,9 +73,9 @@ async def _cluster() -> MemoryCluster:
 
 
 async def _data(cluster: MemoryCluster) -> Node:
-    found = await cluster.get(CONFIG_MAPS, "out", "demo")
-    assert found is not None
-    return dict(found.get("data") or {})
+    config_map = await cluster.get(CONFIG_MAPS, "out", "demo")
+    assert config_map is not None
+    return dict(config_map.get("data") or {})
 
 
 async def test_what_is_new_is_written_and_the_rest_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,7 @@ class Exporters(shared.Scraper):
         self.now += 1
         self.most = max(self.most, self.now)
         try:
-            await asyncio.sleep(60 if any(one in url for one in self.silent) else 0)
+            await asyncio.sleep(60 if any(host in url for host in self.silent) else 0)
         finally:
             self.now -= 1
         return METRICS
@@ -94,11 +94,11 @@ async def test_all_who_ask_are_told_by_one_look_that_counts_for_a_minute() -> No
     cluster, exporters = MemoryCluster(), Exporters()
     await cluster.create(NODES, NODE)
     looking = Looking(cluster, exporters)
-    found = await looking.found(A, B)
-    assert [(one.product, one.gpus) for one in found.machines] == [("NVIDIA-H200", 8)]
+    inventory = await looking.found(A, B)
+    assert [(machine.product, machine.gpus) for machine in inventory.machines] == [("NVIDIA-H200", 8)]
     assert sorted(looking.told) == [A, B]
     looking.time = 59
-    assert looking.finder.known(A) == found
+    assert looking.finder.known(A) == inventory
     looking.time = 61
     assert looking.finder.known(A) is None
     await looking.stop()
@@ -114,8 +114,8 @@ async def test_exporters_are_asked_a_few_at_a_time_and_the_silent_ones_hold_nobo
     await _exporter(cluster, "local", "127.0.0.1")
     await _exporter(cluster, "metadata", "169.254.169.254")
     looking = Looking(cluster, exporters)
-    found = await looking.found(A)
-    assert len(found.machines) == 39
+    inventory = await looking.found(A)
+    assert len(inventory.machines) == 39
     assert exporters.most <= MAX_CONCURRENT_SCRAPES
     assert len(exporters.asked) == 41
     assert "http://[fd00::1]:9400/metrics" in exporters.asked
@@ -128,8 +128,8 @@ async def test_a_right_that_is_missing_is_said_and_discovery_can_be_off() -> Non
     await cluster.create(NODES, NODE)
     cluster.denied.add(("list", "nodes"))
     looking = Looking(cluster, exporters)
-    found = await looking.found(A)
-    assert "nodes can't be read" in found.why
+    inventory = await looking.found(A)
+    assert "nodes can't be read" in inventory.why
     await looking.stop()
     cluster.denied.clear()
     looking = Looking(cluster, exporters, "gpu: {discoveryEnabled: false}\n")
@@ -171,14 +171,14 @@ def _node(product: str, count: str, memory: str = "81559", **more: str) -> dict[
 
 def test_the_nodes_with_most_gpus_count_and_all_of_their_sort_are_summed() -> None:
     nodes = [_node("NVIDIA-A100-SXM4-80GB", "4"), _node("NVIDIA-H200", "8"), _node("NVIDIA-H200", "4"), _node("NVIDIA-H200", "x")]
-    found = fill_hardware({}, GpuInventory(read_node_labels(nodes)))
-    assert found == {"gpuSku": "h200_sxm", "vramMb": 81559, "totalGpus": 12, "numGpusPerNode": 8, "rdma": False}
+    hardware = fill_hardware({}, GpuInventory(read_node_labels(nodes)))
+    assert hardware == {"gpuSku": "h200_sxm", "vramMb": 81559, "totalGpus": 12, "numGpusPerNode": 8, "rdma": False}
 
 
 def test_what_a_request_says_is_kept_and_chooses_the_nodes() -> None:
     nodes = [_node("NVIDIA-A100-SXM4-80GB", "4", **{"nvidia.com/rdma.present": "true"}), _node("NVIDIA-H200", "8")]
-    found = fill_hardware({"gpuSku": "a100_sxm", "totalGpus": 2, "interconnect": None}, GpuInventory(read_node_labels(nodes)))
-    assert found == {"gpuSku": "a100_sxm", "vramMb": 81559, "totalGpus": 2, "numGpusPerNode": 4, "rdma": True}
+    hardware = fill_hardware({"gpuSku": "a100_sxm", "totalGpus": 2, "interconnect": None}, GpuInventory(read_node_labels(nodes)))
+    assert hardware == {"gpuSku": "a100_sxm", "vramMb": 81559, "totalGpus": 2, "numGpusPerNode": 4, "rdma": True}
     assert fill_hardware({"gpuSku": "l4"}, GpuInventory(read_node_labels(nodes))) == {"gpuSku": "l4"}
 
 

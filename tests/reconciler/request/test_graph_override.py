@@ -50,9 +50,9 @@ OVERRIDES = [
 
 
 def _worker(made: Fields) -> Fields:
-    (found,) = [one for one in _in(BETA, made)["spec"]["components"] if one["name"] == "Worker"]
-    main = found["podTemplate"]["spec"]["containers"][0]
-    return {"replicas": found.get("replicas"), "args": main["args"], "env": main.get("env"), "limits": main["resources"]["limits"]}
+    (worker,) = [part for part in _in(BETA, made)["spec"]["components"] if part["name"] == "Worker"]
+    main = worker["podTemplate"]["spec"]["containers"][0]
+    return {"replicas": worker.get("replicas"), "args": main["args"], "env": main.get("env"), "limits": main["resources"]["limits"]}
 
 
 @run_each("written", [ALPHA, BETA])
@@ -160,8 +160,8 @@ def test_a_second_time_changes_nothing(graph: str, override: str) -> None:
 def test_the_version_of_the_graph_makes_no_difference(override: str) -> None:
     for base, over in _pairs("v1beta1", override):
         try:
-            one = override_graph(base, over, line=Line.V1_2).graph
+            result = override_graph(base, over, line=Line.V1_2).graph
             other = override_graph(_in(ALPHA, base), over, line=Line.V1_2).graph
         except OverrideError:
             continue
-        assert (_in(BETA, other).get("spec") or {}) == (one.get("spec") or {}), (base, over)
+        assert (_in(BETA, other).get("spec") or {}) == (result.get("spec") or {}), (base, over)

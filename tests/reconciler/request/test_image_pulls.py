@@ -23,20 +23,20 @@ async def _pod(site: Site, name: str, reason: str = "ImagePullBackOff", **labels
 
 
 def _pulled(obj: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = next((one for one in obj["status"]["conditions"] if one["type"] == "ImagePulled"), {})
-    return found
+    condition: dict[str, Any] = next((condition for condition in obj["status"]["conditions"] if condition["type"] == "ImagePulled"), {})
+    return condition
 
 
 async def test_the_job_of_a_checkpoint() -> None:
     async with test_checkpoint.scene(checkpoint()) as site:
         await _pod(site, "p", **{"job-name": JOB})
         await site.later(62)
-        told = _pulled(await site.checkpoint())
-        assert (told["status"], told["reason"]) == ("False", "ImagePullFailed")
-        assert told["message"] == f"pod p container main: ImagePullBackOff: {MESSAGE}"
+        condition = _pulled(await site.checkpoint())
+        assert (condition["status"], condition["reason"]) == ("False", "ImagePullFailed")
+        assert condition["message"] == f"pod p container main: ImagePullBackOff: {MESSAGE}"
         await _pod(site, "p", "ErrImagePull", **{"job-name": JOB})  # a kubelet's two words for the same
         await site.later(62)
-        assert _pulled(await site.checkpoint())["message"] == told["message"]
+        assert _pulled(await site.checkpoint())["message"] == condition["message"]
         assert (await site.reasons()).count("ImagePullFailed") == 1
         await site.report(JOBS, JOB, {"ready": 1}, 2)
         assert _pulled(await site.checkpoint()) == {}
@@ -76,7 +76,7 @@ def test_a_further_container_is_one_more_event() -> None:
     first, _ = report_pull_failures({}, ["pod p container a: ErrImagePull"])
     status = {"conditions": [{"type": "ImagePulled", "message": first}]}
     second, events = report_pull_failures(status, ["pod p container a: ImagePullBackOff", "pod p container ab: ErrImagePull"])
-    assert [one.message for one in events] == ["pod p container ab: ErrImagePull"]
+    assert [event.message for event in events] == ["pod p container ab: ErrImagePull"]
     assert second == "pod p container a: ImagePullBackOff; pod p container ab: ErrImagePull"
     assert report_pull_failures(status, [])[0] == ""
     many = [f"pod p{number} container c: ErrImagePull: {'x' * 300}" for number in range(100)]

@@ -18,8 +18,8 @@ SETTINGS = OperatorConfiguration(requests=Requests(copier_image="copier:1"))
 
 
 def _pod(request: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = render_job(request, HARDWARE, SETTINGS)["spec"]["template"]["spec"]
-    return found
+    pod: dict[str, Any] = render_job(request, HARDWARE, SETTINGS)["spec"]["template"]["spec"]
+    return pod
 
 
 def _with(**pod: Any) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def _with(**pod: Any) -> dict[str, Any]:
 
 def test_the_copier_is_a_sidecar_that_nobody_can_replace() -> None:
     pod = _pod(_with(initContainers=[{"name": "output-copier", "image": "evil"}, {"name": "i", "image": "i"}]))
-    assert [(one["name"], one["image"]) for one in pod["initContainers"]] == [("i", "i"), ("output-copier", "copier:1")]
+    assert [(container["name"], container["image"]) for container in pod["initContainers"]] == [("i", "i"), ("output-copier", "copier:1")]
     assert pod["initContainers"][1]["restartPolicy"] == "Always"
     assert pod["initContainers"][1]["securityContext"]["allowPrivilegeEscalation"] is False
 
@@ -36,9 +36,9 @@ def test_the_copier_is_a_sidecar_that_nobody_can_replace() -> None:
 def test_without_a_token_for_all_only_the_copier_has_one() -> None:
     mount = {"name": "output-copier-kube-api-access", "mountPath": "/steal"}
     pod = _pod(_with(automountServiceAccountToken=False, containers=[{"name": "x", "volumeMounts": [mount]}]))
-    [copier] = [one for one in pod["initContainers"] if one["name"] == "output-copier"]
-    assert [one["mountPath"] for one in copier["volumeMounts"]] == ["/data", "/var/run/secrets/kubernetes.io/serviceaccount"]
-    assert [one["mountPath"] for one in pod["containers"][0]["volumeMounts"]] == ["/data"]
+    [copier] = [container for container in pod["initContainers"] if container["name"] == "output-copier"]
+    assert [mount["mountPath"] for mount in copier["volumeMounts"]] == ["/data", "/var/run/secrets/kubernetes.io/serviceaccount"]
+    assert [mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"]] == ["/data"]
 
 
 def test_an_overlay_of_nulls_and_wrong_types_changes_nothing() -> None:
@@ -56,7 +56,7 @@ def test_the_job_has_a_deadline_that_the_author_may_change() -> None:
 
 def test_a_long_spec_is_a_file() -> None:
     request = asked(features={"planner": {"x": "y" * 40_000}})
-    [argument] = [one for one in _pod(request)["containers"][0]["args"] if "dynamo-request" in one]
+    [argument] = [argument for argument in _pod(request)["containers"][0]["args"] if "dynamo-request" in argument]
     assert argument == "/etc/dynamo-request/spec.json"
     assert json.loads(render_output(request, HARDWARE)["data"]["spec.json"])["features"]["planner"]["x"] == "y" * 40_000
     assert "data" not in render_output(asked(), HARDWARE)
@@ -75,7 +75,7 @@ def test_the_account_may_write_one_map_and_read_one_request() -> None:
         {"apiGroups": ["nvidia.com"], "resources": ["dynamographdeploymentrequests"], "resourceNames": ["req"], "verbs": ["get"]},
     ]
     assert bound["subjects"] == [{"kind": "ServiceAccount", "name": account["metadata"]["name"], "namespace": "demo"}]
-    assert all(one["metadata"]["ownerReferences"][0]["uid"] == "u-1" for one in (account, role, bound))
+    assert all(obj["metadata"]["ownerReferences"][0]["uid"] == "u-1" for obj in (account, role, bound))
 
 
 def test_only_an_online_search_may_touch_graphs_and_never_by_an_account_that_the_author_names() -> None:
@@ -117,9 +117,9 @@ def _kept(name: str, data: dict[str, Any], **spec: Any) -> dict[str, Any]:
     ],
 )
 def test_what_a_request_needs(request_: dict[str, Any], gpus: GpuInventory, why: str) -> None:
-    found = explain_invalid(request_, gpus, claim=False)
-    assert why in found
-    assert bool(found) == bool(why)
+    reason = explain_invalid(request_, gpus, claim=False)
+    assert why in reason
+    assert bool(reason) == bool(why)
 
 
 SAID_HARDWARE: Final = {"gpuSku": "h100_sxm", "vramMb": 81559, "numGpusPerNode": 8}

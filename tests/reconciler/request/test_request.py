@@ -48,8 +48,8 @@ class FakeExporters(Scraper):
 class Scene(Site):
     """A site with requests and a profiler."""
 
-    def __init__(self, found: OperatorConfiguration) -> None:
-        super().__init__(found)
+    def __init__(self, config: OperatorConfiguration) -> None:
+        super().__init__(config)
         self.callers = {"controllers": [RequestController(FakeExporters)]}
 
     async def ask(self, **spec: Any) -> None:
@@ -67,8 +67,8 @@ class Scene(Site):
 
     async def told(self, kind: str) -> tuple[str, str, str]:
         """Status, reason and message of a condition of the request; empty where it has none."""
-        found = [one for one in (await self.request()).get("status", {}).get("conditions", ()) if one["type"] == kind]
-        return (found[0]["status"], found[0]["reason"], found[0]["message"]) if found else ("", "", "")
+        conditions = [entry for entry in (await self.request()).get("status", {}).get("conditions", ()) if entry["type"] == kind]
+        return (conditions[0]["status"], conditions[0]["reason"], conditions[0]["message"]) if conditions else ("", "", "")
 
     async def edit_request(self, annotations: dict[str, str] | None = None, **spec: Any) -> None:
         """Changes the request as a user does."""
@@ -128,7 +128,7 @@ async def test_from_a_request_to_a_graph_that_serves() -> None:
         await site.find()
         assert await site.told("SpecGenerated") == ("True", "SpecGenerated", "DynamoGraphDeployment spec generated successfully")
         graph = await site.graph("req-dgd")
-        assert [one["name"] for one in graph["spec"]["components"]] == ["Frontend"]
+        assert [component["name"] for component in graph["spec"]["components"]] == ["Frontend"]
         await site.later(3)
         assert await site.phase() == "Deployed"
         assert await site.told("Succeeded") == ("True", "Deployed", "Deployment is healthy")
@@ -162,10 +162,10 @@ async def test_a_request_of_wrong_types_is_refused_and_others_go_on(odd: dict[st
         await site.user.create(REQUESTS, wrong, NAMESPACE)
         await site.ask()
         assert await site.phase() == "Profiling"
-        found = await site.get(REQUESTS, "wrong")
-        assert found["status"]["phase"] == "Failed"
-        [told] = [one for one in found["status"]["conditions"] if one["type"] == "Validation"]
-        assert told["message"].startswith(f"spec.{next(iter(odd))}")
+        obj = await site.get(REQUESTS, "wrong")
+        assert obj["status"]["phase"] == "Failed"
+        [condition] = [condition for condition in obj["status"]["conditions"] if condition["type"] == "Validation"]
+        assert condition["message"].startswith(f"spec.{next(iter(odd))}")
 
 
 async def test_the_copier_runs_the_image_of_this_process_unless_another_is_named() -> None:
@@ -177,7 +177,7 @@ async def test_the_copier_runs_the_image_of_this_process_unless_another_is_named
         await site.user.create(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "own"}, "spec": spec}, "dynamo-system")
         await site.later(62)
         [job] = (await site.all(JOBS)).values()
-        assert [one["image"] for one in job["spec"]["template"]["spec"]["initContainers"]] == ["ours:1"]
+        assert [container["image"] for container in job["spec"]["template"]["spec"]["initContainers"]] == ["ours:1"]
 
 
 async def test_many_that_are_profiled_cost_one_write_each_for_their_progress() -> None:
@@ -190,7 +190,7 @@ async def test_many_that_are_profiled_cost_one_write_each_for_their_progress() -
         before = len(site.cluster.writes)
         for name in names:
             await site.patch(CONFIG_MAPS, f"dgdr-output-{name}", {"data": {"phase": "SweepingDecode"}}, 20)
-        wrote = [one for one in site.cluster.writes[before:] if one[1] not in ("leases", "events")]
+        wrote = [write for write in site.cluster.writes[before:] if write[1] not in ("leases", "events")]
         assert sorted(wrote) == sorted(("merge_patch", REQUESTS.plural, name) for name in names)
 
 
@@ -239,7 +239,7 @@ async def test_killed_at_any_write_there_is_one_job_and_one_graph(number: int) -
         await site.find()
         await site.later(30)
         assert await site.phase() == "Deployed"
-        assert [one["metadata"]["uid"] for one in (await site.all(JOBS)).values()] == [job["metadata"]["uid"]]
+        assert [obj["metadata"]["uid"] for obj in (await site.all(JOBS)).values()] == [job["metadata"]["uid"]]
         assert (await site.all(GRAPHS)).keys() == {"req-dgd"}
 
 
@@ -388,24 +388,24 @@ async def test_an_unknown_word_of_the_profiler_stops_nothing() -> None:
 
 async def test_an_override_is_merged_once_and_what_of_it_has_no_effect_is_an_event() -> None:
     async with scene() as site:
-        said = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment"}
+        header = {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment"}
         components = [{"name": "Frontend", "replicas": 2}, {"name": "Worker", "replicas": 1}]
-        await site.ask(overrides={"dgd": {**said, "spec": {"components": components}}}, autoApply=False)
+        await site.ask(overrides={"dgd": {**header, "spec": {"components": components}}}, autoApply=False)
         await site.find()
         assert await site.phase() == "Ready"
-        [told] = [text for _, reason, text in await site.events() if reason == "OverrideIgnored"]
-        assert told.startswith("spec.overrides.dgd.spec.components[Worker]: is dropped, since the graph has no such component")
-        edited = {"dgd": {**said, "spec": {"components": [{"name": "Frontend", "replicas": 3}]}}}
+        [message] = [text for _, reason, text in await site.events() if reason == "OverrideIgnored"]
+        assert message.startswith("spec.overrides.dgd.spec.components[Worker]: is dropped, since the graph has no such component")
+        edited = {"dgd": {**header, "spec": {"components": [{"name": "Frontend", "replicas": 3}]}}}
         await site.edit_request(overrides=edited, autoApply=True)
         assert (await site.told("SpecChanged"))[1] == "SpecChangeRejected"
         components = (await site.graph("req-dgd"))["spec"]["components"]
-        assert [(one["name"], one["replicas"]) for one in components] == [("Frontend", 2)]
+        assert [(component["name"], component["replicas"]) for component in components] == [("Frontend", 2)]
 
 
 async def test_a_merged_graph_that_admission_refuses_is_not_made() -> None:
     async with scene() as site:
-        said = {"components": [{"name": "Frontend", "replicas": -1}]}
-        await site.ask(overrides={"dgd": {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "spec": said}})
+        spec = {"components": [{"name": "Frontend", "replicas": -1}]}
+        await site.ask(overrides={"dgd": {"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "spec": spec}})
         await site.find()
         assert await site.phase() == "Failed"
         assert "the generated graph would be refused: spec.components[0].replicas" in (await site.told("SpecGenerated"))[2]
@@ -417,9 +417,9 @@ async def test_config_maps_of_a_result_are_the_graphs_and_others_are_left_alone(
         await site.user.create(CONFIG_MAPS, draft(CONFIG_MAPS, "taken", data={"x": "theirs"}), NAMESPACE)
         await site.ask()
         await site.find(_maps("taken", "free") + GRAPH)
-        found = await site.all(CONFIG_MAPS)
-        assert found["taken"]["data"] == {"x": "theirs"}
-        assert found["free"]["metadata"]["ownerReferences"][0]["uid"] == (await site.graph("req-dgd"))["metadata"]["uid"]
+        maps = await site.all(CONFIG_MAPS)
+        assert maps["taken"]["data"] == {"x": "theirs"}
+        assert maps["free"]["metadata"]["ownerReferences"][0]["uid"] == (await site.graph("req-dgd"))["metadata"]["uid"]
         assert "ConfigMapCreationFailed" in await site.reasons()
 
 
@@ -429,14 +429,14 @@ def _maps(*names: str) -> str:
 
 async def test_config_maps_of_a_result_are_there_before_its_graph_and_go_where_none_is_made() -> None:
     async with scene() as site:
-        said = {"text": 'cannot create resource "dynamographdeployments"'}
+        denial = {"text": 'cannot create resource "dynamographdeployments"'}
         allow = site.cluster.fail(
-            lambda verb, what, *_: ForbiddenError(403, "Forbidden", said["text"]) if (verb, what) == ("create", GRAPHS) else None
+            lambda verb, what, *_: ForbiddenError(403, "Forbidden", denial["text"]) if (verb, what) == ("create", GRAPHS) else None
         )
         await site.ask()
         await site.find(_maps("free") + GRAPH)
         assert "ownerReferences" not in (await site.all(CONFIG_MAPS))["free"]["metadata"]
-        said["text"] = 'admission webhook "x" denied the request: no'
+        denial["text"] = 'admission webhook "x" denied the request: no'
         await site.later(70)
         assert await site.phase() == "Failed"
         assert "free" not in await site.all(CONFIG_MAPS)
@@ -476,14 +476,14 @@ async def test_a_deleted_request_takes_everything_but_its_graph_with_it(phase: s
 
 async def test_a_graph_that_a_webhook_refuses_ends_the_request_and_a_missing_right_does_not() -> None:
     async with scene() as site:
-        said = {"text": 'admission webhook "x" denied the request: no'}
+        denial = {"text": 'admission webhook "x" denied the request: no'}
         site.cluster.fail(
-            lambda verb, what, *_: ForbiddenError(403, "Forbidden", said["text"]) if (verb, what) == ("create", GRAPHS) else None
+            lambda verb, what, *_: ForbiddenError(403, "Forbidden", denial["text"]) if (verb, what) == ("create", GRAPHS) else None
         )
         await site.ask()
         await site.find()
         assert (await site.phase(), (await site.told("DeploymentReady"))[1]) == ("Failed", "DeploymentRejected")
-        said["text"] = 'cannot create resource "dynamographdeployments"'
+        denial["text"] = 'cannot create resource "dynamographdeployments"'
         await site.edit_request({RETRY: "1"})
         assert await site.phase() == "Deploying"
         assert "the reconciler lacks a permission" in (await site.told("Reconciled"))[2]

@@ -49,7 +49,7 @@ def test_documents_are_values_of_json(text: str, values: list[object]) -> None:
 
 
 _BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
-    f"{one}: &{one} [{','.join([f'*{before}'] * 10)}]\n" for before, one in zip("abcde", "bcdef", strict=True)
+    f"{name}: &{name} [{','.join([f'*{before}'] * 10)}]\n" for before, name in zip("abcde", "bcdef", strict=True)
 )
 
 
@@ -134,8 +134,8 @@ def test_overrides_of_v1alpha1_name_and_mark_the_graph() -> None:
 
 
 def test_a_result_of_the_go_operator_is_read_from_its_annotation() -> None:
-    found = find_result(asked(annotations={SPEC: GRAPH}), {"phase": "Done"})
-    assert make_result(asked(), found, line=Line.V1_2).graph["metadata"]["name"] == "req-dgd"
+    result = find_result(asked(annotations={SPEC: GRAPH}), {"phase": "Done"})
+    assert make_result(asked(), result, line=Line.V1_2).graph["metadata"]["name"] == "req-dgd"
     assert find_result(asked(), {}) is None
 
 
@@ -175,7 +175,7 @@ def test_a_graph_too_large_for_a_status_is_not_shown() -> None:
 def test_a_failure_says_what_the_profiler_said() -> None:
     assert read_failure({"profiler_status": "failed", "profiler_error": "no GPU"}) == "profiling failed: no GPU"
     assert read_failure({"profiler_status": "success"}) == ""
-    assert [is_there(one) for one in (None, {}, {"phase": "Done"}, {"profiler_status": "success"})] == [False, False, False, True]
+    assert [is_there(given) for given in (None, {}, {"phase": "Done"}, {"profiler_status": "success"})] == [False, False, False, True]
 
 
 def nested(levels: int) -> dict[str, Any]:

@@ -50,10 +50,10 @@ def _objects() -> list[Node]:
 
 async def _look(site: Site) -> tuple[dict[str, Any], dict[str, str]]:
     """What runs, and the state of each graph."""
-    run = {f"{each.kind} {name}": one["spec"] for each in RUN for name, one in (await site.all(each)).items()}
-    states = {name: one["status"]["state"] for name, one in (await site.all(GRAPHS)).items()}
-    for name, one in (await site.all(COMPONENTS)).items():
-        conditions = one["status"]["conditions"]
+    run = {f"{each.kind} {name}": obj["spec"] for each in RUN for name, obj in (await site.all(each)).items()}
+    states = {name: obj["status"]["state"] for name, obj in (await site.all(GRAPHS)).items()}
+    for name, obj in (await site.all(COMPONENTS)).items():
+        conditions = obj["status"]["conditions"]
         states[name] = "failed" if any(each["reason"] == "Reconciling" for each in conditions) else ""
     return run, states
 
@@ -147,5 +147,5 @@ async def test_pods_keep_their_account_when_one_for_discovery_appears() -> None:
         await site.later(5)
         assert await _look(site) == before
         await site.make(graph(vllm("w", replicas=1), name="new"))
-        accounts = {name: one["spec"]["template"]["spec"]["serviceAccountName"] for name, one in (await site.all(DEPLOYMENTS)).items()}
+        accounts = {name: obj["spec"]["template"]["spec"]["serviceAccountName"] for name, obj in (await site.all(DEPLOYMENTS)).items()}
         assert sorted(accounts.values()) == ["default", "pods"]

@@ -36,14 +36,14 @@ async def test_graphs_that_run_stay_where_they_are_when_grove_appears() -> None:
     async with running() as site:
         for name in ("g", NAMES_FOR_GROVE):
             await site.make(disagg(name))
-        before = {name: one["metadata"]["uid"] for name, one in (await site.all(DEPLOYMENTS)).items()}
+        before = {name: obj["metadata"]["uid"] for name, obj in (await site.all(DEPLOYMENTS)).items()}
         await _serve(site, "grove")
         for name in ("g", NAMES_FOR_GROVE):
             assert (await site.graph(name))["status"]["state"] == "successful"
         assert await site.all(GROVE) == {}
         await site.edit("g", 0, replicas=2)
         assert (await site.condition())["status"] == "True"
-        assert {name: one["metadata"]["uid"] for name, one in (await site.all(DEPLOYMENTS)).items()} == before
+        assert {name: obj["metadata"]["uid"] for name, obj in (await site.all(DEPLOYMENTS)).items()} == before
         await site.make(disagg("new"))
         assert set(await site.all(GROVE)) == {"new"}  # what doesn't run yet is made there
 
@@ -101,9 +101,9 @@ async def test_a_graph_moves_to_grove_and_back_without_asking_for_its_pods_twice
         await site.delete(PODS, "last", 5)
         assert len(await site.all(DEPLOYMENTS)) == 3
         assert (await site.condition())["status"] == "True"
-        found = (await site.all(SERVICES))["g-frontend"]["metadata"]
-        assert found["uid"] == service
-        assert [one["kind"] for one in found["ownerReferences"]] == ["DynamoComponentDeployment"]
+        metadata = (await site.all(SERVICES))["g-frontend"]["metadata"]
+        assert metadata["uid"] == service
+        assert [owner["kind"] for owner in metadata["ownerReferences"]] == ["DynamoComponentDeployment"]
         assert "g-decode" not in await site.all(SERVICES)
 
 
@@ -125,9 +125,9 @@ async def test_a_graph_on_grove_stays_there_when_the_api_vanishes_and_returns() 
         await _withdraw(site, "grove.io")
         assert (await site.graph())["status"]["state"] == "pending"
         assert (await site.condition())["status"] == "Unknown"
-        found = await site.condition(kind="Orchestrator")
-        assert (found["status"], found["reason"]) == ("False", "GroveNotServed")
-        assert "is not served by the cluster, and is left alone" in found["message"]
+        condition = await site.condition(kind="Orchestrator")
+        assert (condition["status"], condition["reason"]) == ("False", "GroveNotServed")
+        assert "is not served by the cluster, and is left alone" in condition["message"]
         await site.stop()
         site.start()
         await site.later(40)

@@ -71,7 +71,7 @@ def test_a_pod_says_why_it_waits(status: Node, text: str) -> None:
 def test_the_oldest_waiting_pod_of_each_component_is_named() -> None:
     pods = [_pod(f"{component}-{number}", component, conditions=[UNSCHEDULABLE]) for number in range(3) for component in "abcde"]
     text = explain_waiting_pods(pods)
-    assert [one.split(":")[0] for one in text.split("; ")] == ["a-0", "b-0", "c-0", "and 2 other components"]
+    assert [part.split(":")[0] for part in text.split("; ")] == ["a-0", "b-0", "c-0", "and 2 other components"]
 
 
 def test_a_graph_is_read_once_a_minute_and_few_at_a_time() -> None:
@@ -162,10 +162,10 @@ async def test_a_component_of_its_own_says_why_its_pods_wait(wide: bool) -> None
         label = {"leaderworkerset.sigs.k8s.io/name": "lone"} if wide else {"nvidia.com/selector": "lone"}
         pod = _pod("p", conditions=[UNSCHEDULABLE])
         await _reads(site, [{**pod, "metadata": {"name": "p", "labels": label}}])
-        said = condition_of((await site.all(COMPONENTS))["lone"]["status"], "Available")["message"]
+        message = condition_of((await site.all(COMPONENTS))["lone"]["status"], "Available")["message"]
         await site.stop()
         kind = "LeaderWorkerSet" if wide else "Deployment"
-        assert said == f"{kind} is not ready. Pods wait: p: Unschedulable: 0/3 nodes: 3 Insufficient gpu"
+        assert message == f"{kind} is not ready. Pods wait: p: Unschedulable: 0/3 nodes: 3 Insufficient gpu"
 
 
 async def test_pods_are_read_after_5_10_20_and_40_seconds_though_none_were_there_at_first() -> None:
@@ -229,19 +229,19 @@ async def test_of_pods_that_anybody_may_label_only_account_and_status_are_kept_a
         large = _pod("d", conditions=[UNSCHEDULABLE])
         large["metadata"]["annotations"] = {"a": "x" * 200_000}
         large["spec"] = {"serviceAccountName": "mine", "containers": [{"name": "c", "args": ["x" * 200_000]}]}
-        found: list[tuple[int, Node]] = []
+        pods: list[tuple[int, Node]] = []
         read = site.cluster.list
 
         async def listed(resource: Resource, *where: str, limit: int = 500, **more: Any) -> Listing:
             listing = await read(resource, *where, limit=limit, **more)
-            found.extend((limit, one) for one in listing.items if resource == PODS)
+            pods.extend((limit, pod) for pod in listing.items if resource == PODS)
             return listing
 
         monkeypatch.setattr(site.cluster, "list", listed)
         await _reads(site, [large])
-        assert found
-        for limit, one in found:
-            assert (limit, one["spec"], len(str(one)) < 2000) == (100, {"serviceAccountName": "mine"}, True)
+        assert pods
+        for limit, pod in pods:
+            assert (limit, pod["spec"], len(str(pod)) < 2000) == (100, {"serviceAccountName": "mine"}, True)
         assert ". Pods wait: d: Unschedulable" in (await site.condition())["message"]
 
 
@@ -253,19 +253,19 @@ async def test_a_roll_whose_new_workers_never_answer_probes_names_one_of_their_p
         await site.later(20)
         assert (await site.condition())["message"] == "Rolling update in progress"  # it may be about to answer
         await site.later(20)
-        told = "new: container main: it has run since 2030-01-01T00:00:00Z, but its startup probe has not succeeded"
-        assert (await site.condition())["message"] == f"Rolling update in progress. Pods wait: {told}"
-        assert [text for _, reason, text in await site.events() if reason == "PodsWait"] == [told]
+        waiting = "new: container main: it has run since 2030-01-01T00:00:00Z, but its startup probe has not succeeded"
+        assert (await site.condition())["message"] == f"Rolling update in progress. Pods wait: {waiting}"
+        assert [text for _, reason, text in await site.events() if reason == "PodsWait"] == [waiting]
         assert await site.writes_within(200) == []
 
 
 async def _messages(site: Site, seconds: int) -> list[str]:
     """What the graph says of its pods, each second."""
-    said = []
+    messages = []
     for _ in range(seconds):
         await site.later(1)
-        said.append((await site.condition())["message"].partition(". Pods wait: ")[2])
-    return said
+        messages.append((await site.condition())["message"].partition(". Pods wait: ")[2])
+    return messages
 
 
 async def test_a_graph_rolled_before_it_was_ever_ready_names_the_new_pod_at_the_first_read() -> None:
@@ -277,8 +277,8 @@ async def test_a_graph_rolled_before_it_was_ever_ready_names_the_new_pod_at_the_
         await site.edit("g", 1, sharedMemorySize="1Gi")
         await site.delete(PODS, "old")
         await _add(site, _pod("new", **_held("ErrImagePull")))
-        said = await _messages(site, 70)
-        assert (said[0], {*said[1:5]} <= {old, new}, said[5:]) == (old, True, [new] * 65)
+        messages = await _messages(site, 70)
+        assert (messages[0], {*messages[1:5]} <= {old, new}, messages[5:]) == (old, True, [new] * 65)
         await site.edit("g", 0, sharedMemorySize="1Gi")  # which replaces no worker
         assert await _messages(site, 70) == [new] * 70
         assert [text for _, reason, text in await site.events() if reason == "PodsWait"] == [new]

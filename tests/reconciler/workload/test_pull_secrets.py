@@ -40,8 +40,8 @@ class Scene(Site):
 
     async def names(self) -> list[str]:
         """The pull secrets of the pods."""
-        found = await self.get(DEPLOYMENTS, "g-fe")
-        return [one["name"] for one in found["spec"]["template"]["spec"].get("imagePullSecrets", ())]
+        live = await self.get(DEPLOYMENTS, "g-fe")
+        return [entry["name"] for entry in live["spec"]["template"]["spec"].get("imagePullSecrets", ())]
 
 
 @contextlib.asynccontextmanager
@@ -105,8 +105,8 @@ async def test_a_secret_that_can_not_be_read_is_named_and_changes_nothing_for_ot
     async with scene(ALL, "a") as site:
         await site.user.create(SECRETS, secret("{", apiVersion="v1", metadata={"name": "bad"}), NAMESPACE)
         await site.create(SECRETS, secret("{", "kubernetes.io/dockercfg", apiVersion="v1", metadata={"name": "worse"}))
-        told = [(name, reason) for name, reason, _ in await site.events() if reason == "PullSecretUnreadable"]
-        assert sorted(told) == [("bad", "PullSecretUnreadable"), ("worse", "PullSecretUnreadable")]
+        events = [(name, reason) for name, reason, _ in await site.events() if reason == "PullSecretUnreadable"]
+        assert sorted(events) == [("bad", "PullSecretUnreadable"), ("worse", "PullSecretUnreadable")]
         assert await site.names() == ["a"]
 
 
@@ -143,9 +143,9 @@ async def test_on_grove_additions_wait_and_removals_do_not() -> None:
     await site.put("a")
 
     async def names() -> list[list[str]]:
-        [found] = (await site.user.list(CLIQUE_SETS, NAMESPACE)).items
-        pods = [clique["spec"]["podSpec"] for clique in found["spec"]["template"]["cliques"]]
-        return [[one["name"] for one in pod.get("imagePullSecrets", ())] for pod in pods]
+        [live] = (await site.user.list(CLIQUE_SETS, NAMESPACE)).items
+        pods = [clique["spec"]["podSpec"] for clique in live["spec"]["template"]["cliques"]]
+        return [[entry["name"] for entry in pod.get("imagePullSecrets", ())] for pod in pods]
 
     async with site.running(graph(_frontend())):
         assert await names() == [["a"]]
@@ -163,7 +163,7 @@ def secret(auths: Any, kind: str = "kubernetes.io/dockerconfigjson", **more: Any
 
 
 @run_each(
-    ("given", "found"),
+    ("given", "addresses"),
     [
         (secret({"https://nvcr.io/v2/": {}, "reg:5000": {}}), ["nvcr.io", "reg:5000"]),
         (secret({"https://index.docker.io/v1/": {}}), ["index.docker.io"]),
@@ -183,8 +183,8 @@ def secret(auths: Any, kind: str = "kubernetes.io/dockerconfigjson", **more: Any
         ({"type": ["x"]}, []),
     ],
 )
-def test_addresses_of_a_secret(given: dict[str, Any], found: list[str] | None) -> None:
-    assert list_addresses(given) == found
+def test_addresses_of_a_secret(given: dict[str, Any], addresses: list[str] | None) -> None:
+    assert list_addresses(given) == addresses
 
 
 @run_each(

@@ -106,7 +106,8 @@ def _validate(template: Fields, mistakes: Mistakes) -> list[Mistake]:
     mistakes.ask(_METADATA, template.get("metadata"), "metadata")
     count = len(mistakes.entries)
     _check_pod(mistakes.spec, mistakes)
-    mistakes.prefix(count, "spec")
+    if len(mistakes.entries) > count:
+        mistakes.prefix(count, "spec")
     return mistakes.entries
 
 

@@ -17,20 +17,20 @@ SIZED = {Reason.TOO_LONG, Reason.TOO_MANY}
 def _excesses(node: Node) -> list[Any]:
     """For each bound at and below a node, the smallest value that is over it."""
     node = resolve(node)
-    found: list[Any] = []
+    excesses: list[Any] = []
     if "maxLength" in node:
-        found.append("x" * (node["maxLength"] + 1))
+        excesses.append("x" * (node["maxLength"] + 1))
     if "maxItems" in node:
-        found.append([{}] * (node["maxItems"] + 1))
+        excesses.append([{}] * (node["maxItems"] + 1))
     if "maxProperties" in node:
-        found.append({f"k{index}": {} for index in range(node["maxProperties"] + 1)})
+        excesses.append({f"k{index}": {} for index in range(node["maxProperties"] + 1)})
     for name, child in (node.get("properties") or {}).items():
-        found += [{name: value} for value in _excesses(child)]
+        excesses += [{name: value} for value in _excesses(child)]
     if "items" in node:
-        found += [[value] for value in _excesses(node["items"])]
+        excesses += [[value] for value in _excesses(node["items"])]
     if isinstance(node.get("additionalProperties"), dict):
-        found += [{"k": value} for value in _excesses(node["additionalProperties"])]
-    return found
+        excesses += [{"k": value} for value in _excesses(node["additionalProperties"])]
+    return excesses
 
 
 def test_every_bound_of_the_spec_is_seen_as_the_api_server_sees_it(subtests: pytest.Subtests) -> None:
@@ -39,17 +39,17 @@ def test_every_bound_of_the_spec_is_seen_as_the_api_server_sees_it(subtests: pyt
             schema = load_schema(kind, version, Line.V1_2)
             values = _excesses(schema["properties"].get("spec", {}))
             for value in values:
-                found = bounds(kind, version)({"spec": value})
-                assert found is not None, value
+                excess = bounds(kind, version)({"spec": value})
+                assert excess is not None, value
                 theirs = [(error.path, error.reason) for error in structure_errors({"spec": value}, schema) if error.reason in SIZED]
-                assert (found.path, found.reason) in theirs
+                assert (excess.path, excess.reason) in theirs
             if (kind, version) == ("DynamoGraphDeployment", "v1beta1"):
                 assert len(values) > 5
 
 
 def test_what_has_another_type_is_no_excess() -> None:
     rows: list[Any] = [None, [], "x", {}, {"spec": None}, {"spec": []}, {"spec": {"components": {}}}, {"spec": {"components": ["x"]}}]
-    assert [(obj, found) for obj in rows if (found := bounds("DynamoGraphDeployment", "v1beta1")(obj)) is not None] == []
+    assert [(obj, excess) for obj in rows if (excess := bounds("DynamoGraphDeployment", "v1beta1")(obj)) is not None] == []
 
 
 def test_a_type_that_holds_itself_is_compiled_once() -> None:

@@ -59,8 +59,8 @@ def _of(name: str, field: str) -> Constraint:
 
 
 def _rules(kind: str, version: str, line: Line) -> set[str]:
-    found = (entry for node in nodes(load_schema(kind, version, line)) for entry in resolve(node).get("x-kubernetes-validations") or ())
-    return {entry["rule"] for entry in found}
+    entries = (entry for node in nodes(load_schema(kind, version, line)) for entry in resolve(node).get("x-kubernetes-validations") or ())
+    return {entry["rule"] for entry in entries}
 
 
 RULES = {constraint.rule: rule_of(constraint.rule) for constraint in ALL}
@@ -244,9 +244,9 @@ def test_a_rule_tells_good_from_bad(subtests: pytest.Subtests) -> None:
             assert [value for value in bad if _holds(constraint.rule, value)] == []
 
 
-def _immutable(one: Any, other: Any, unset: list[Any]) -> tuple[list[tuple[Any, Any]], list[tuple[Any, Any]]]:
+def _immutable(value: Any, other: Any, unset: list[Any]) -> tuple[list[tuple[Any, Any]], list[tuple[Any, Any]]]:
     """Writes that keep a value or set it first, and those that change it or take it away."""
-    return [(one, one), ({}, {}), *((one, old) for old in unset)], [(other, one), *((new, one) for new in unset)]
+    return [(value, value), ({}, {}), *((value, old) for old in unset)], [(other, value), *((new, value) for new in unset)]
 
 
 _IDENTITY = {name: {"spec": {"identity": {"model": name}}} for name in "mn"}

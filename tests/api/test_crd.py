@@ -38,7 +38,7 @@ def crd_nodes(crd: Node) -> Iterator[Node]:
 # What kubectl shows of each kind and version, and how it is kept: a row a version, as in the definitions of the Go
 # operator 1.2, which show no message of graphs and components.
 # Columns are header=path, where `@Ready` stands for the status of that condition and `@Ready.reason` for another member of it.
-SHOWN: Final = """\
+COLUMNS: Final = """\
 dgd   v1alpha1 stored deprecated status        Ready=@Ready Backend=.spec.backendFramework Age Message=@Ready.message
 dgd   v1beta1  -      -          status        Ready=@Ready Backend=.spec.backendFramework Age Message=@Ready.message
 dcd   v1alpha1 stored deprecated status        DynamoComponent=.spec.dynamoComponent Available=@Available \
@@ -75,7 +75,7 @@ def test_versions_are_kept_and_shown_as_specified() -> None:
     made = [(build(kind.name, line=Line.V1_2), kind) for kind in KINDS if kind.is_of(Line.V1_2)]
     versions = [(crd, index) for crd, kind in made for index in range(len(kind.versions))]
     rows = [_row(crd, crd["spec"]["versions"][index]) for crd, index in versions]
-    assert rows == [" ".join(line.split()) for line in SHOWN.splitlines()]
+    assert rows == [" ".join(line.split()) for line in COLUMNS.splitlines()]
     assert all(crd["spec"]["versions"][index]["served"] for crd, index in versions)
 
 
@@ -220,9 +220,9 @@ def test_line_1_5_takes_nothing_away_and_is_lowered_by_line_1_2(subtests: pytest
 
 
 def test_versions_that_are_served_are_told() -> None:
-    both, one = build("DynamoGraphDeployment", line=Line.V1_2), build("DynamoGraphDeployment", versions={"v1beta1"}, line=Line.V1_2)
-    assert find_lost_fields(both, one) == ["version v1alpha1, which is served"]
-    assert find_lost_fields(one, both) == ["version v1beta1, in which objects are stored"]
+    both, beta = build("DynamoGraphDeployment", line=Line.V1_2), build("DynamoGraphDeployment", versions={"v1beta1"}, line=Line.V1_2)
+    assert find_lost_fields(both, beta) == ["version v1alpha1, which is served"]
+    assert find_lost_fields(beta, both) == ["version v1beta1, in which objects are stored"]
 
 
 @pytest.mark.parametrize(
@@ -254,13 +254,13 @@ def _depth(schema: dict[str, Any]) -> int:
 
 
 def test_every_field_of_ours_lies_within_the_levels_that_are_compared() -> None:
-    found = {
+    depths = {
         (kind.name, version["name"]): _depth(version["schema"]["openAPIV3Schema"])
         for kind in KINDS
         for version in build(kind.name, line=Line.V1_2)["spec"]["versions"]
     }
-    assert max(found.values()) <= COMPARED_LEVELS, found
-    assert max(found.values()) >= 12, "the depth is measured"
+    assert max(depths.values()) <= COMPARED_LEVELS, depths
+    assert max(depths.values()) >= 12, "the depth is measured"
 
 
 def test_it_concerns_updates_of_our_definitions_and_nothing_else() -> None:

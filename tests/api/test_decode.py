@@ -71,7 +71,7 @@ def test_what_no_typed_reader_can_read_is_named() -> None:
             Reason.INVALID,
         ),
     ]
-    assert [(field, found) for value, field, reason in rows if (found := places(value)) != [(field, reason)]] == []
+    assert [(field, errors) for value, field, reason in rows if (errors := places(value)) != [(field, reason)]] == []
 
 
 def test_all_wrong_places_are_named_up_to_a_limit_and_no_value_is_told() -> None:

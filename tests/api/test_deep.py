@@ -34,10 +34,10 @@ def test_a_text_of_any_depth_is_read_and_written(depth: int) -> None:
 
 
 def test_shallow_neighbours_of_a_deep_value_are_decoded() -> None:
-    found = load(b'{"deep":' + nested(3_000) + b',"list":[1,"x",' + nested(1_500) + b'],"plain":{"a":null}}')
-    assert found["plain"] == {"a": None}
-    assert found["list"][:2] == [1, "x"]
-    values = [found["deep"], found["list"][2]]
+    decoded = load(b'{"deep":' + nested(3_000) + b',"list":[1,"x",' + nested(1_500) + b'],"plain":{"a":null}}')
+    assert decoded["plain"] == {"a": None}
+    assert decoded["list"][:2] == [1, "x"]
+    values = [decoded["deep"], decoded["list"][2]]
     for _ in range(MAX_DECODED_LEVELS - 2):
         values = [value["a"] for value in values]
     assert [(type(value["a"] if type(value) is dict else value), _levels(value)) for value in values] == [

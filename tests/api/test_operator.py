@@ -48,12 +48,12 @@ def values_of(allowed: str) -> tuple[list[Any], list[Any]]:
         return FORMS[allowed]
     if allowed.startswith("one of "):
         return allowed.removeprefix("one of ").split(", "), ["neither", allowed, {}]
-    if found := NUMBER.fullmatch(allowed):
-        low, high = map(int, found.groups())
+    if match := NUMBER.fullmatch(allowed):
+        low, high = map(int, match.groups())
         return [low or 1, high], [low - 1, high + 1, str(high), high - 0.5, True]
-    found = SPAN.fullmatch(allowed)
-    assert found is not None, allowed
-    bound, first, last = found.groups()
+    match = SPAN.fullmatch(allowed)
+    assert match is not None, allowed
+    bound, first, last = match.groups()
     least = seconds(first)
     assert least is not None
     below = [first] if bound == "more than" else [span(least * 0.9)] if least else []
@@ -86,8 +86,8 @@ def told(data: dict[str, Any]) -> list[str]:
 
 
 def test_on_and_off_without_quotes_are_not_taken_for_booleans() -> None:
-    found = yaml.safe_load("on: [on, off]")[True]
-    assert [configured(controllers={"models": value}).controllers.models for value in found] == ["on", "off"]
+    values = yaml.safe_load("on: [on, off]")[True]
+    assert [configured(controllers={"models": value}).controllers.models for value in values] == ["on", "off"]
 
 
 def test_the_smallest_file_is_accepted_and_one_key_less_is_not() -> None:
@@ -106,10 +106,10 @@ def test_a_default_is_allowed(subtests: pytest.Subtests) -> None:
 def test_good_values_are_taken(subtests: pytest.Subtests) -> None:
     for key, value in GOOD:
         with subtests.test(f"{key}: {value!r}"[:100]):
-            configuration, found = validate_configuration(
+            configuration, faults = validate_configuration(
                 drop_absent_values(file_with(key, value, certificates={"caValidity": "36500d"})), complete=True
             )
-            assert [problem for problem in found if problem.path == tuple(key.split("."))] == []
+            assert [problem for problem in faults if problem.path == tuple(key.split("."))] == []
             assert lookup(dump(configuration), tuple(key.split("."))) is not MISSING
 
 
@@ -132,7 +132,7 @@ def test_an_address_must_be_a_url(value: str) -> None:
 
 def test_null_means_absent() -> None:
     required = {"apiVersion", "kind", *(f"{block}.{name}" for block in ("mpi", "rbac") for name in SMALLEST[block])}
-    assert [(key, found) for key in LEAVES.keys() - required if (found := told(file_with(key, None))) != []] == []
+    assert [(key, messages) for key in LEAVES.keys() - required if (messages := told(file_with(key, None))) != []] == []
 
 
 def test_zero_means_the_default_where_the_go_operator_takes_it_so(subtests: pytest.Subtests) -> None:
@@ -145,8 +145,8 @@ def test_zero_means_the_default_where_the_go_operator_takes_it_so(subtests: pyte
     ]
     for key, zero, default in rows:
         with subtests.test(key=key):
-            configuration, found = validate_configuration(drop_absent_values(file_with(key, zero)), complete=True)
-            assert found == []
+            configuration, faults = validate_configuration(drop_absent_values(file_with(key, zero)), complete=True)
+            assert faults == []
             assert lookup(dump(configuration), tuple(key.split("."))) == default
 
 
@@ -165,8 +165,8 @@ def test_an_empty_text_means_the_default_where_there_is_one(subtests: pytest.Sub
     ]
     for key, default in rows:
         with subtests.test(key=key, default=default):
-            configuration, found = validate_configuration(drop_absent_values(file_with(key, "")), complete=True)
-            assert found == []
+            configuration, faults = validate_configuration(drop_absent_values(file_with(key, "")), complete=True)
+            assert faults == []
             assert lookup(dump(configuration), tuple(key.split("."))) == default
 
 
@@ -218,16 +218,16 @@ def test_rules_across_keys() -> None:
         ),
         ({"rbac": {}, "namespace": {"restricted": "a"}}, []),
     ]
-    assert [(block, found) for block, wanted in rows if (found := told({**SMALLEST, **block})) != wanted] == []
+    assert [(block, messages) for block, wanted in rows if (messages := told({**SMALLEST, **block})) != wanted] == []
 
 
 def test_an_unknown_key_is_named_with_its_neighbours_and_its_right_place() -> None:
     data = {**SMALLEST, "server": {"webhook": {"prot": 1}, "certDir": "/x"}, "nonsense": {"a": {}}}
-    found = {format_path(problem.path): problem for problem in problems(data)}
-    assert set(found) == {"server.webhook.prot", "server.certDir", "nonsense"}
-    assert "port" in found["server.webhook.prot"].known
-    assert found["server.certDir"].elsewhere == ("server.webhook.certDir",)
-    assert "serving" in found["nonsense"].known
+    by_path = {format_path(problem.path): problem for problem in problems(data)}
+    assert set(by_path) == {"server.webhook.prot", "server.certDir", "nonsense"}
+    assert "port" in by_path["server.webhook.prot"].known
+    assert by_path["server.certDir"].elsewhere == ("server.webhook.certDir",)
+    assert "serving" in by_path["nonsense"].known
 
 
 def test_a_key_that_is_gone_is_refused_with_what_to_do_instead() -> None:
@@ -270,8 +270,8 @@ def test_a_password_in_a_url_is_not_shown() -> None:
 
 
 def configured(**blocks: Any) -> OperatorConfiguration:
-    configuration, found = validate_configuration({**SMALLEST, **blocks}, complete=True)
-    assert found == []
+    configuration, faults = validate_configuration({**SMALLEST, **blocks}, complete=True)
+    assert faults == []
     return configuration
 
 
@@ -295,7 +295,7 @@ def test_the_principal_needs_both_names(operator: dict[str, str], principal: str
 
 
 def test_values_that_follow_from_several_keys() -> None:
-    found = configured(
+    config = configured(
         namespace={"allowed": ["b", "a"]},
         orchestrators={"grove": {"enabled": False}},
         checkpoint={"enabled": True, "onReady": "roll", "seccomp": {"disabled": True}},
@@ -303,10 +303,10 @@ def test_values_that_follow_from_several_keys() -> None:
         operator={"namespace": "ns"},
         secrets={"pull": "all", "mpiKeys": "perGraph"},
     )
-    assert (found.leader_election.lease, found.leader_namespace, configured().leader_election.lease) == ("lock", "ns", "")
-    assert (found.namespace.watched, configured().namespace.watched, found.pull_secret_namespaces) == (("a", "b"), ("",), ("a", "b"))
-    assert (found.switches, [*found.switched_off]) == ({"grove": False, "lws": None, "dra": None}, ["grove"])
-    assert (found.checkpoint.roll, found.checkpoint.seccomp.injected, found.secrets.key_per_graph) == (True, "", True)
+    assert (config.leader_election.lease, config.leader_namespace, configured().leader_election.lease) == ("lock", "ns", "")
+    assert (config.namespace.watched, configured().namespace.watched, config.pull_secret_namespaces) == (("a", "b"), ("",), ("a", "b"))
+    assert (config.switches, [*config.switched_off]) == ({"grove": False, "lws": None, "dra": None}, ["grove"])
+    assert (config.checkpoint.roll, config.checkpoint.seccomp.injected, config.secrets.key_per_graph) == (True, "", True)
     assert [configured(operator={"version": version}).gms_snapshot for version in ("1.2.0", "1.5.0")] == [False, True]
 
 
@@ -330,14 +330,14 @@ def test_spans_are_read() -> None:
         ("2d", 172800),
         ("1us", 1e-6),
     ]
-    assert [(text, length, found) for text, length in rows if (found := seconds(text)) != pytest.approx(length)] == []
+    assert [(text, length, parsed) for text, length in rows if (parsed := seconds(text)) != pytest.approx(length)] == []
 
 
 def test_other_texts_are_no_spans() -> None:
     assert [
-        (text, found)
+        (text, parsed)
         for text in ("", "s", "30", "1 s", "1s ", "s1", "1y", "1h-30m", ".s", "9999999999h", "1e3s", "１s")
-        if (found := seconds(text)) is not None
+        if (parsed := seconds(text)) is not None
     ] == []
 
 
@@ -352,7 +352,7 @@ def test_a_written_size_is_read_as_the_same(count: int) -> None:
 
 
 def test_other_texts_are_no_sizes() -> None:
-    assert [(text, found) for text in ("", "0", "-1", "1.5Mi", "7MB", "7 Mi", "07") if (found := size(text)) is not None] == []
+    assert [(text, parsed) for text in ("", "0", "-1", "1.5Mi", "7MB", "7 Mi", "07") if (parsed := size(text)) is not None] == []
 
 
 ANY: Final = "0.0.0.0"  # noqa: S104 - the reference's default, listened on by nobody here
@@ -454,9 +454,9 @@ ADDED: Final = {
 def test_its_default_is_that_of_the_reference_or_another_for_a_reason(subtests: pytest.Subtests) -> None:
     for key in REFERENCE:
         with subtests.test(key=key):
-            found = lookup(dump(OperatorConfiguration()), tuple(key.split(".")))
-            assert found is not MISSING
-            assert found == (OTHERWISE[key][0] if key in OTHERWISE else REFERENCE[key])
+            default = lookup(dump(OperatorConfiguration()), tuple(key.split(".")))
+            assert default is not MISSING
+            assert default == (OTHERWISE[key][0] if key in OTHERWISE else REFERENCE[key])
 
 
 def test_no_key_of_the_reference_is_missing_and_ours_stand_apart() -> None:
@@ -476,5 +476,5 @@ def test_keys_are_those_of_the_operator_s_release() -> None:
         ("1.5.0", {"checkpoint": {"storage": {"type": "pvc"}, "cleanupImage": "i"}}, ["checkpoint.storage", "checkpoint.cleanupImage"]),
     ]
     for version, more, wanted in rows:
-        found = problems({**SMALLEST, "operator": {"version": version}, **more}, complete=False)
-        assert [format_path(problem.path) for problem in found] == wanted, version
+        faults = problems({**SMALLEST, "operator": {"version": version}, **more}, complete=False)
+        assert [format_path(problem.path) for problem in faults] == wanted, version

@@ -31,7 +31,7 @@ def test_every_form_is_read_exactly() -> None:
         (1.5, Fraction(3, 2)),
         (1e3, 1000),
     ]
-    assert [(text, amount, found) for text, amount in rows if (found := parse(text)) != amount] == []
+    assert [(text, amount, parsed) for text, amount in rows if (parsed := parse(text)) != amount] == []
 
 
 def test_anything_else_is_no_quantity(subtests: pytest.Subtests) -> None:
@@ -86,7 +86,7 @@ def test_the_canonical_form_keeps_the_family_of_the_suffix() -> None:
         ("0Gi", "0"),
         (5, "5"),
     ]
-    assert [(printed, found) for text, printed in rows if (found := canonical(text)) != printed] == []
+    assert [(printed, form) for text, printed in rows if (form := canonical(text)) != printed] == []
 
 
 @given(st.integers(-(10**15), 10**15), st.sampled_from(["", "m", "n", "k", "Ki", "Mi", "e3", "e-2"]))

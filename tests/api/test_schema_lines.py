@@ -44,14 +44,14 @@ def _facets(node: Node) -> Node:
 
 def test_line_1_2_has_the_known_fields_and_no_others() -> None:
     """With their facets and rules; Kubernetes' types are named, and not entered."""
-    found = []
+    fields = []
     for kind, version in list_kind_versions(Line.V1_2):
         for path, node in _nodes(load_schema(kind, version, Line.V1_2)):
             rules = {"rules": [{**entry, "rule": _id(entry)} for entry in node[RULES]]} if RULES in node else {}
-            found.append(f"{kind} {version} {path or '.'} {json.dumps(_facets(node) | rules)}")
+            fields.append(f"{kind} {version} {path or '.'} {json.dumps(_facets(node) | rules)}")
     known = Path(__file__).with_name("line-1.2-fields.txt").read_text().splitlines()[1:]
-    assert sorted({*found} ^ {*known}) == []
-    assert len(found) == len(known)
+    assert sorted({*fields} ^ {*known}) == []
+    assert len(fields) == len(known)
 
 
 def test_a_line_adds_the_known_fields_and_takes_none_away(subtests: pytest.Subtests) -> None:
@@ -63,33 +63,33 @@ def test_a_line_adds_the_known_fields_and_takes_none_away(subtests: pytest.Subte
                     name, version, path, facets = line.split(" ", 3)
                     if name == kind:
                         wanted[version, path] = json.loads(facets)
-                found: dict[tuple[str, str], Node] = {}
+                fields: dict[tuple[str, str], Node] = {}
                 before, since = _schema(kind, older), _schema(kind, newer)
                 for version, nodes in since.items():
                     known = before.get(version, {})
                     assert known.keys() <= nodes.keys()
                     added = {path: node for path, node in nodes.items() if path not in known and "roles[].podTemplate." not in path}
-                    found |= {(version, path): _facets(node) for path, node in added.items()}
-                assert found == wanted, f"what is meant belongs into tests/api/line-{newer}-fields.txt: KIND VERSION PATH FACETS"
+                    fields |= {(version, path): _facets(node) for path, node in added.items()}
+                assert fields == wanted, f"what is meant belongs into tests/api/line-{newer}-fields.txt: KIND VERSION PATH FACETS"
 
 
 def _changes(kind: str, older: Line, newer: Line) -> dict[str, Any]:
     """Of what both lines have: what changes, by version and path."""
     before, since = _schema(kind, older), _schema(kind, newer)
-    found: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     for version, nodes in since.items():
         for path, node in nodes.items():
             old = before.get(version, {}).get(path)
             if old is None:
                 continue
-            one, other = _facets(old), _facets(node)
-            changed = {key: (one.get(key), other.get(key)) for key in {*one, *other} if one.get(key) != other.get(key)}
+            earlier, other = _facets(old), _facets(node)
+            changed = {key: (earlier.get(key), other.get(key)) for key in {*earlier, *other} if earlier.get(key) != other.get(key)}
             texts = [[_id(entry) for entry in each.get(RULES, ())] for each in (old, node)]
             if texts[0] != texts[1]:
                 changed["rules"] = (sorted({*texts[0]} - {*texts[1]}), sorted({*texts[1]} - {*texts[0]}))
             if changed:
-                found[f"{version} {path}"] = changed
-    return found
+                changes[f"{version} {path}"] = changed
+    return changes
 
 
 def _id(entry: Node) -> str:
@@ -100,9 +100,9 @@ def test_a_line_changes_the_known_constraints_and_no_others(subtests: pytest.Sub
     for older, newer in ADDED:
         with subtests.test(newer=newer):
             rows = [(kind.name, *row) for kind in KINDS for row in _changes(kind.name, older, newer).items()]
-            found = {f"{name} {place} {json.dumps(changed, sort_keys=True)}" for name, place, changed in rows}
+            changes = {f"{name} {place} {json.dumps(changed, sort_keys=True)}" for name, place, changed in rows}
             known = Path(__file__).with_name(f"line-{newer}-changes.txt").read_text().splitlines()[1:]
-            assert sorted(found ^ {*known}) == []
+            assert sorted(changes ^ {*known}) == []
 
 
 def test_templates_of_roles_are_those_of_components_but_for_their_longest_parts() -> None:
@@ -161,8 +161,8 @@ def test_requests_tell_line_1_7_with_and_without_a_version_of_their_own() -> Non
     switched_off["spec"]["versions"] = [each for each in switched_off["spec"]["versions"] if each["name"] == "v1beta1"]  # E41
     neither["spec"]["versions"] = build(REQUEST, line=Line.V1_6)["spec"]["versions"]
     rows: list[Any] = [unserved, switched_off, neither, None, {"spec": {"versions": [{"name": []}]}}]
-    found = [of_definitions(graphs, each) for each in rows]
-    assert found == [Line.V1_7, Line.V1_7, Line.V1_6, Line.V1_6, Line.V1_6]
+    lines = [of_definitions(graphs, each) for each in rows]
+    assert lines == [Line.V1_7, Line.V1_7, Line.V1_6, Line.V1_6, Line.V1_6]
 
 
 def test_a_version_tells_its_line() -> None:
@@ -185,7 +185,7 @@ def test_a_version_tells_its_line() -> None:
         ("0.0.0-dev", DEFAULT_LINE),
         ("main", DEFAULT_LINE),
     ]
-    assert [(version, line, found) for version, line in rows if (found := decide_line(version)) is not line] == []
+    assert [(version, line, decided) for version, line in rows if (decided := decide_line(version)) is not line] == []
 
 
 def test_a_released_version_goes_before_the_definition_and_a_development_build_behind_it() -> None:
@@ -206,4 +206,4 @@ def test_a_definition_without_a_schema_tells_none() -> None:
         {"spec": {"versions": [None, 1, {"name": "v1alpha1"}]}},
         {"spec": {"versions": [{"name": "v1beta1", "schema": {"openAPIV3Schema": [1]}}]}},
     ]
-    assert [(crd, found) for crd in rows if (found := of_definition(crd)) is not None] == []
+    assert [(crd, line) for crd in rows if (line := of_definition(crd)) is not None] == []

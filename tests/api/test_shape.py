@@ -25,7 +25,7 @@ def test_maps_are_merged_by_name_and_null_removes() -> None:
         ({"a": {}}, {"a": {}}, {"a": {}}),
         ({"a": 1}, {"a": {"b": 1}}, {"a": {"b": 1}}),
     ]
-    assert [(base, over, found) for base, over, out in rows if (found := _merged(base, over)) != (out, [])] == []
+    assert [(base, over, merged) for base, over, out in rows if (merged := _merged(base, over)) != (out, [])] == []
 
 
 def test_lists_are_merged_by_the_keys_of_the_schema_in_the_order_of_the_base() -> None:

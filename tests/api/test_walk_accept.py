@@ -32,24 +32,24 @@ DEEPEST = 6
 
 
 def _nodes(node: Node, depth: int = 0) -> list[Node]:
-    found = [node]
+    nodes = [node]
     meant = resolve(node)
     children = [*(meant.get("properties") or {}).values(), meant.get("items"), meant.get("additionalProperties")]
     for child in children if depth < DEEPEST else ():
-        found += _nodes(child, depth + 1) if isinstance(child, dict) else []
-    return found
+        nodes += _nodes(child, depth + 1) if isinstance(child, dict) else []
+    return nodes
 
 
 def test_both_say_the_same_of_any_value_under_any_node(subtests: pytest.Subtests) -> None:
-    asked: set[bytes] = set()
+    seen: set[bytes] = set()
     for line, (kind, version) in itertools.product(Line, list_kind_versions()):
         with subtests.test(line=line, kind=kind, version=version):
             nodes = {orjson.dumps(node, option=orjson.OPT_SORT_KEYS): node for node in _nodes(load_schema(kind, version, line))}
-            for node in (node for text, node in nodes.items() if text not in asked):  # most are the same on each line
+            for node in (node for text, node in nodes.items() if text not in seen):  # most are the same on each line
                 for value in ASKED:
                     assert _accepts(value, node) is _is_sound(copy.deepcopy(value), resolve(node)), (node, value)
-            asked |= nodes.keys()
-    assert len(asked) > 500, len(asked)
+            seen |= nodes.keys()
+    assert len(seen) > 500, len(seen)
 
 
 @pytest.mark.parametrize("mark", sorted(MARKS))
@@ -73,12 +73,12 @@ OBJECTS = 40  # of each kind and version; half of them fit their types
 
 
 def _objects(kind: str, version: str) -> list[dict[str, Any]]:
-    found = []
+    objects = []
     for number in range(OBJECTS):
         dice = Dice("shortcuts", kind, version, number)
         made = make_object(dice, kind, version, odd=True)
-        found.append(wild(dice, made) if number % 2 else made)
-    return found
+        objects.append(wild(dice, made) if number % 2 else made)
+    return objects
 
 
 def _long_way(monkeypatch: pytest.MonkeyPatch) -> None:

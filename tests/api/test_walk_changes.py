@@ -76,10 +76,10 @@ def test_defaults_fill_only_objects_that_are_present() -> None:
 
 
 def test_defaulting_twice_changes_nothing_and_shares_nothing() -> None:
-    one: dict[str, Any] = {"spec": {"inner": {}}}
-    default(one, NODE)
-    assert default(one, NODE) == ()
-    one["spec"]["inner"]["list"].append(2)
+    obj: dict[str, Any] = {"spec": {"inner": {}}}
+    default(obj, NODE)
+    assert default(obj, NODE) == ()
+    obj["spec"]["inner"]["list"].append(2)
     assert NODE["properties"]["spec"]["properties"]["inner"]["properties"]["list"]["default"] == [1]
 
 

@@ -64,9 +64,7 @@ def test_metadata_is_checked_as_a_server_does() -> None:
         ),
         ({"ownerReferences": [{"apiVersion": "v1", "kind": "Event", "name": "b", "uid": "u"}]}, [("metadata.ownerReferences", "Invalid")]),
     ]
-    assert [
-        (metadata, expected, found) for metadata, expected in rows if (found := causes(refused(GRAPH, {}, **metadata))) != expected
-    ] == []
+    assert [(metadata, expected, got) for metadata, expected in rows if (got := causes(refused(GRAPH, {}, **metadata))) != expected] == []
 
 
 def test_the_words_are_the_servers_and_hold_no_value() -> None:

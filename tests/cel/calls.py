@@ -56,7 +56,7 @@ _VALUES: Final[dict[Any, Sequence[str]]] = {
 _SIGNS: Final = ("==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "in")
 _CLAUSES: Final = ("s", "d", "f", "e", "x", "X", "o", "b", ".2f", ".0e", ".3e", ".9e", ".10f")
 # how a value is shown that `format` doesn't print
-_SHOWN: Final = {
+_TEMPLATES: Final = {
     **dict.fromkeys(("ip", "masked", "cidr"), "string({})"),
     **dict.fromkeys(("add", "sub"), "[dyn({0}.compareTo(quantity('1'))), dyn({0}.isInteger())]"),
     "quantity": "{}.asApproximateFloat()",
@@ -75,13 +75,13 @@ def library() -> list[tuple[str, bool, Overload]]:
             find(name, of_value=of_value)
     # whichever module was imported first
     ordered = (
-        (key, sorted(overloads, key=lambda one: [getattr(kind, "__name__", "any") for kind in one.types]))
+        (key, sorted(overloads, key=lambda overload: [getattr(kind, "__name__", "any") for kind in overload.types]))
         for key, overloads in _TABLE.items()
     )
     return [
-        (name, of_value, one)
+        (name, of_value, overload)
         for (name, of_value), overloads in sorted(ordered, key=lambda pair: pair[0])
-        for one in overloads
+        for overload in overloads
         if name in known
     ]
 
@@ -93,7 +93,7 @@ def write_calls(dice: Random) -> Iterator[str]:
         name, of_value, overload = dice.choice(known)
         operands = [_value(dice, kind) for kind in overload.types]
         called = f"{operands[0]}.{name}({', '.join(operands[1:])})" if of_value else f"{name}({', '.join(operands)})"
-        yield _SHOWN.get(name, "{}").format(called)
+        yield _TEMPLATES.get(name, "{}").format(called)
         yield f"dyn({_value(dice, ANY)}) {dice.choice(_SIGNS)} dyn({_value(dice, ANY)})"
         kind = dice.choice([*_VALUES])
         yield f"dyn({_value(dice, kind)}) {dice.choice(_SIGNS)} dyn({_value(dice, kind)})"

@@ -24,7 +24,7 @@ _PATTERNS: Final = ("'a'", "'^[a-z]+$'", "'[0-9]+'", "'(a|b)*c'", "'^$'", "'\\\\
 def make_object(dice: Random) -> dict[str, Any]:
     """Returns the data that the expressions speak of, of which any field may be missing."""
     texts = ["", "a", "A-b", "10Gi", "nope", "10.0.0.1", "1.2.3", "registry.io/x/y:1", "é", "a,b,,c", "90s"]
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "n": dice.choice([0, 1, -3, 7, 2**53 + 1, 2**63 - 1]),
         "k": dice.choice([0, 2, 5]),
         "d": dice.choice([0.5, -1.25, 2.0e10, 3.5]),
@@ -36,11 +36,11 @@ def make_object(dice: Random) -> dict[str, Any]:
         "p": [{"n": dice.randrange(4), "s": dice.choice(texts)} for _ in range(dice.randrange(4))],
         "m": {dice.choice("abc"): dice.choice(texts) for _ in range(dice.randrange(3))},
     }
-    if found["p"] and dice.random() < 0.3:
-        del found["p"][0]["s"]
-    for name in dice.sample(sorted(found), dice.randrange(3)):
-        del found[name]
-    return found
+    if fields["p"] and dice.random() < 0.3:
+        del fields["p"][0]["s"]
+    for name in dice.sample(sorted(fields), dice.randrange(3)):
+        del fields[name]
+    return fields
 
 
 class Writer:

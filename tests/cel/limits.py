@@ -254,8 +254,8 @@ LIBRARY: Final = (
             "semver('18446744073709551615.0.0').major()",
         ),
         *("semver('1.2.3').compareTo(semver('1.2.3+b'))", "semver('1.0.0-a.b').isLessThan(semver('1.0.0-a.1'))"),
-        *("semver('1.0.0').isGreaterThan(semver('1.0.0-rc'))", *(f"isSemver('{one}')" for one in _SEMVERS)),
-        *(f"isSemver('{one}', true)" for one in _LENIENT),
+        *("semver('1.0.0').isGreaterThan(semver('1.0.0-rc'))", *(f"isSemver('{text}')" for text in _SEMVERS)),
+        *(f"isSemver('{text}', true)" for text in _LENIENT),
     ),
     *(
         f"dyn({value}) == dyn(1)"

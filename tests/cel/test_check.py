@@ -19,7 +19,7 @@ NAMES = {"object": DYN, "typed": StaticType("typed", (), {"inner": INNER, "list"
 
 def _checked(text: str, minor: int = 0) -> tuple[str, list[str]]:
     checked = compile_text(text, NAMES).check(NAMES, minor)
-    return str(checked.type), [f"{one.line}:{one.column}: {one}" for one in checked.faults]
+    return str(checked.type), [f"{fault.line}:{fault.column}: {fault}" for fault in checked.faults]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_the_type_of_an_expression(text: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("1 +\n 'a'", "1:3: found no matching overload for '_+_' applied to '(int, string)'"),
         ("true &&\n  object.a || 'b'", "2:15: expected type 'bool' but found 'string'"),
@@ -76,13 +76,13 @@ def test_the_type_of_an_expression(text: str, kind: str) -> None:
         ("object.all(__result__, true)", "1:12: iteration variable overwrites accumulator variable"),
     ],
 )
-def test_what_is_wrong_has_its_place(text: str, told: str) -> None:
-    assert _checked(text)[1][0].startswith(told)
+def test_what_is_wrong_has_its_place(text: str, message: str) -> None:
+    assert _checked(text)[1][0].startswith(message)
 
 
 def test_a_function_must_be_known_to_the_oldest_release_of_kubernetes() -> None:
     assert (SINCE["first"], SINCE_MODULE["semvers"]) == (33, 34)
-    said = "needs Kubernetes 1.{} or newer; --kubernetes names the oldest that must take the policy"
+    sentence = "needs Kubernetes 1.{} or newer; --kubernetes names the oldest that must take the policy"
     for text, since, what in (
         ("[1].first().hasValue()", 33, "first"),
         ("semver('1.2.3').major() == 1", 34, "semver"),
@@ -91,7 +91,7 @@ def test_a_function_must_be_known_to_the_oldest_release_of_kubernetes() -> None:
     ):
         assert _checked(text, since) == ("bool", [])
         assert _checked(text, 0) == ("bool", [])
-        assert f"{what} {said.format(since)}" in _checked(text, since - 1)[1][0]
+        assert f"{what} {sentence.format(since)}" in _checked(text, since - 1)[1][0]
 
 
 @pytest.mark.parametrize(

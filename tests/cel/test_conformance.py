@@ -82,16 +82,16 @@ def _words(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _message(words: list[tuple[str, str]], end: str) -> Message:
-    found: Message = {}
+    message: Message = {}
     while words:
         _, name = words.pop()
         if name == end:
-            return found
+            return message
         if name in ",;":
             continue
         if words[-1][1] == ":":
             words.pop()
-        values = found.setdefault(name, [])
+        values = message.setdefault(name, [])
         if words[-1][1] == "[":
             words.pop()
             while words[-1][1] != "]":
@@ -102,7 +102,7 @@ def _message(words: list[tuple[str, str]], end: str) -> Message:
         else:
             values.append(_value(words))
     assert not end
-    return found
+    return message
 
 
 def _value(words: list[tuple[str, str]]) -> Any:
@@ -194,7 +194,7 @@ def bound(test: Message) -> dict[str, Any]:
 
 def declared(test: Message) -> set[str]:
     """The names that a case may use."""
-    return {*bound(test), *(one["name"][0].decode() for one in test.get("type_env", ()) if "ident" in one)}
+    return {*bound(test), *(entry["name"][0].decode() for entry in test.get("type_env", ()) if "ident" in entry)}
 
 
 def _answer(test: Message) -> Any:
@@ -202,10 +202,10 @@ def _answer(test: Message) -> Any:
     return compile_text(test["expr"][0].decode(), declared(test)).evaluate(bound(test))
 
 
-def is_same(found: Any, wanted: Any) -> bool:
+def is_same(actual: Any, wanted: Any) -> bool:
     """Whether two values and their types are the same; what is no number is the same as itself."""
-    unordered = wanted != wanted and found != found  # noqa: PLR0124 - NaN
-    return type_of(found) == type_of(wanted) and (unordered or equal(Frame({}, 0, DEFAULT_BUDGET), found, wanted))
+    unordered = wanted != wanted and actual != actual  # noqa: PLR0124 - NaN
+    return type_of(actual) == type_of(wanted) and (unordered or equal(Frame({}, 0, DEFAULT_BUDGET), actual, wanted))
 
 
 def test_the_cases_of_a_file_are_answered(subtests: pytest.Subtests) -> None:
@@ -213,21 +213,21 @@ def test_the_cases_of_a_file_are_answered(subtests: pytest.Subtests) -> None:
         with subtests.test(file=file):
             cases = [case for case in WITHIN if case.name.startswith(f"{file}/") and not is_unchecked(case)]
             assert cases
-            wrong = {case.name.split("/", 2)[2]: said for case in cases if (said := _wrong(case.message))}
-            assert {name: said for name, said in wrong.items() if name not in _OTHERWISE.get(file, ())} == {}
+            wrong = {case.name.split("/", 2)[2]: message for case in cases if (message := _wrong(case.message))}
+            assert {name: reason for name, reason in wrong.items() if name not in _OTHERWISE.get(file, ())} == {}
             assert sorted(wrong) == sorted(_OTHERWISE.get(file, ()))
 
 
 def _wrong(test: Message) -> str:
     """What is wrong with the answer."""
     try:
-        found = _answer(test)
+        answer = _answer(test)
     except CelError as error:
         return "" if "eval_error" in test or "any_eval_errors" in test else f"failed: {error}"
     if "eval_error" in test or "any_eval_errors" in test:
-        return f"no error, but {found!r}"
+        return f"no error, but {answer!r}"
     wanted = _wanted(test)
-    return "" if is_same(found, wanted) else f"{found!r}, not {wanted!r}"
+    return "" if is_same(answer, wanted) else f"{answer!r}, not {wanted!r}"
 
 
 def _wanted(test: Message) -> Any:

@@ -55,7 +55,7 @@ def test_kubernetes_library() -> None:
         "self.?missing.orValue(2) == 2 && self.?size.optMap(n, n + 1).orValue(0) == 4 && self.parts[?5].hasValue() == false",
         "type(self.size) == int && type(quantity('1')) == kubernetes.Quantity && self.labels.app == self.labels['app']",
     ]
-    assert [(text, found) for text in rows if (found := evaluate(text, self=SELF)) is not True] == []
+    assert [(text, answer) for text in rows if (answer := evaluate(text, self=SELF)) is not True] == []
 
 
 def test_an_error_is_worded_as_by_an_api_server(subtests: pytest.Subtests) -> None:
@@ -234,24 +234,24 @@ def test_deep_data_is_no_deep_call(text: str) -> None:
 
 
 def test_a_lazy_value_that_fails_is_asked_once() -> None:
-    asked: list[int] = []
+    calls: list[int] = []
 
     def fail() -> object:
-        asked.append(1)
+        calls.append(1)
         return evaluate("1 / (n - 1)", n=1)
 
     assert evaluate("[1, 2, 3].exists(x, variables.a == x) || true", **{"variables.a": Lazy(fail)}) is True
-    assert asked == [1]
+    assert calls == [1]
 
 
 def test_the_library_implements_what_is_declared() -> None:
     """For each type; one function may serve lists of all types."""
     implemented = {
-        (name, of_value, tuple(_KINDS.get(one) or getattr(one, "kind", "any") for one in overload.types))
+        (name, of_value, tuple(_KINDS.get(kind) or getattr(kind, "kind", "any") for kind in overload.types))
         for name, of_value, overload in library()
     }
     declared = {
-        (name, of_value, tuple("any" if one.is_parameter else one.name for one in map_types(given, "bool")[0]))
+        (name, of_value, tuple("any" if kind.is_parameter else kind.name for kind in map_types(given, "bool")[0]))
         for module, signatures in DECLARED.items()
         for name, of_value, given, _ in map(split, signatures if module != "authorization" else ())
     }
@@ -264,15 +264,15 @@ def test_every_function_and_macro_is_held_against_an_api_server(monkeypatch: pyt
     called: set[tuple[Any, ...]] = set()
 
     def note(overloads: Sequence[Overload], arguments: Sequence[Any]) -> Overload | None:
-        found = choose(overloads, arguments)
-        called.add(found or ())
-        return found
+        overload = choose(overloads, arguments)
+        called.add(overload or ())
+        return overload
 
     monkeypatch.setattr(compiler, "choose", note)
     for text in EXPRESSIONS:
         with suppress(CelError):
             evaluate(text, object={"spec": SPEC}, request={})
-    assert [(name, one.types) for name, _, one in library() if one not in called] == []
+    assert [(name, overload.types) for name, _, overload in library() if overload not in called] == []
     assert [name for name in _MACROS if f".{name}(" not in " ".join(EXPRESSIONS)] == []
 
 

@@ -41,10 +41,10 @@ def _object(dice: Random) -> dict[str, Any]:
 def _second(environment: cel.Env, text: str, bindings: Mapping[str, Any]) -> tuple[Any, str]:
     """The value of an expression for the other engine; or an error and its words."""
     try:
-        found = environment.compile(text, disable_check=True).eval(data=bindings)
+        answer = environment.compile(text, disable_check=True).eval(data=bindings)
     except RuntimeError as error:
         return ERROR, str(error)
-    return (ERROR, found.plain_value()) if found.type().name() == "ERROR" else (found.plain_value(), "")
+    return (ERROR, answer.plain_value()) if answer.type().name() == "ERROR" else (answer.plain_value(), "")
 
 
 def _ours(text: str, bindings: Mapping[str, Any]) -> tuple[Any, str]:
@@ -56,7 +56,7 @@ def _ours(text: str, bindings: Mapping[str, Any]) -> tuple[Any, str]:
 
 def _reason(text: str, words: str) -> str | None:
     """Why the engines differ about an expression, of which one had an error."""
-    return next((why for why, (named, said) in _DIFFERENT.items() if re.search(named, text) and re.search(said, words)), None)
+    return next((why for why, (named, reported) in _DIFFERENT.items() if re.search(named, text) and re.search(reported, words)), None)
 
 
 def test_expressions_by_dice_are_answered_as_by_another_engine() -> None:
@@ -74,12 +74,12 @@ def test_expressions_by_dice_are_answered_as_by_another_engine() -> None:
     for text in texts:
         for _ in range(OBJECTS):
             bindings = {"object": _object(dice)}
-            ours, said = _ours(text, bindings)
-            theirs, told = _second(environment, text, bindings)
+            ours, our_words = _ours(text, bindings)
+            theirs, their_words = _second(environment, text, bindings)
             values.append(ours)
             if not is_same(ours, theirs):
-                reasons.append(_reason(text, said + told))
-                different += [] if reasons[-1] else [(text, ours, said, theirs, told, bindings)]
+                reasons.append(_reason(text, our_words + their_words))
+                different += [] if reasons[-1] else [(text, ours, our_words, theirs, their_words, bindings)]
     assert different == []
     assert all(values.count(each) > len(values) / 10 for each in (True, False, ERROR))
     assert len(reasons) < len(values) / 100

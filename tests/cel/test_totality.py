@@ -65,16 +65,16 @@ def test_expressions_by_dice_answer_alike_traced_or_not() -> None:
     for _ in range(1000):
         text = Writer(dice, "self").truth()
         program, bindings = compile_text(text, {"self"}), {"self": make_object(dice)}
-        found = _answer(partial(program.evaluate, bindings))
-        assert found == _answer(partial(_traced, program, bindings)), text
-        answers[found if type(found) is bool else "error"] += 1
+        answer = _answer(partial(program.evaluate, bindings))
+        assert answer == _answer(partial(_traced, program, bindings)), text
+        answers[answer if type(answer) is bool else "error"] += 1
     assert min(answers[True], answers[False], answers["error"]) > 150
 
 
 def test_what_an_object_lacks_makes_an_expression_true() -> None:
     parts = ("has(self.s)", "has(self.n)", "self.s == 'a'", "self.n > 1", "has(self.missing)", "self.t == 'a'", "has(self.t)")
     dice = Random(7)  # noqa: S311 - no secret
-    told = 0
+    count = 0
     for _ in range(1000):
         text = dice.choice(parts)
         for _ in range(dice.randrange(1, 5)):
@@ -89,8 +89,8 @@ def test_what_an_object_lacks_makes_an_expression_true() -> None:
                 field not in value if other is None else type(value.get(field)) is str and value[field] != other for field, other in lacking
             ):
                 assert program.evaluate({"self": value}) is True, (text, value)
-                told += 1
-    assert told > 200
+                count += 1
+    assert count > 200
 
 
 def test_items_that_differ() -> None:

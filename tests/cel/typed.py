@@ -67,7 +67,7 @@ _ATOMS: Final[dict[str, tuple[str, ...]]] = {
 _KINDS: Final = tuple(_ATOMS)
 _CLAUSES: Final = ("%s", "%d", "%f", "%x", "%b", "%e", "%o", "%X", "%.2f", "%%", "%", "%q")
 _PATTERNS: Final = ("'a+'", "'['", "'(?i)x'", "'x{2'", "'(?=a)'", "'\\\\d'")
-_SIGNATURES: Final = tuple(map(split, (one for signatures in (*DECLARED.values(), OPERATORS) for one in signatures)))
+_SIGNATURES: Final = tuple(map(split, (signature for signatures in (*DECLARED.values(), OPERATORS) for signature in signatures)))
 
 
 class TypedWriter:
@@ -94,11 +94,11 @@ class TypedWriter:
         return self._dice.choice(makes)()
 
     def _called(self, kind: str, below: int) -> str:
-        fitting = [one for one in _SIGNATURES if one[3].partition("(")[0] in (kind, "A", "V", "K", "B")]
+        fitting = [signature for signature in _SIGNATURES if signature[3].partition("(")[0] in (kind, "A", "V", "K", "B")]
         if not fitting:
             return self.write(kind, 0)
         name, of_value, given, _ = self._dice.choice(fitting)
-        operands = [self.write(one, below) for one in _cut(given)]
+        operands = [self.write(operand, below) for operand in _cut(given)]
         if self._dice.random() < 0.02 and operands:
             operands.pop()
         if name in ("matches", "find", "findAll") and len(operands) > 1 and self._dice.random() < 0.5:
@@ -124,7 +124,7 @@ class TypedWriter:
         if self._dice.random() < 0.02:
             names[0] = self._dice.choice(("__result__", "object", "a.b", "1", names[-1]))
         self._names += names
-        bodies = [self.write(one, below) for one in wanted]
+        bodies = [self.write(kind, below) for kind in wanted]
         del self._names[-variables:]
         return f"{ranged}.{name}({', '.join((*names, *bodies))})"
 
@@ -136,7 +136,7 @@ class TypedWriter:
             kinds.append("int")
         if self._dice.random() < 0.6:  # fitting ones
             clauses, kinds = ["%s", "%d"], [kinds[0] if kinds else "string", "int"]
-        return f"'{' '.join(clauses)}'.format([{', '.join(self.write(one, below) for one in kinds)}])"
+        return f"'{' '.join(clauses)}'.format([{', '.join(self.write(kind, below) for kind in kinds)}])"
 
     def of_optional(self, below: int) -> str:
         """A macro about what an optional holds."""
@@ -157,20 +157,20 @@ class TypedWriter:
         kinds = [self._dice.choice(("int", "string", "dyn"))] * self._dice.randrange(1, 4)
         mark, key = "?" if self._dice.random() < 0.1 else "", "string"
         if self._dice.random() < 0.5:
-            return f"[{mark}{', '.join(self.write(one, below) for one in kinds)}]"
-        return f"{{{', '.join(f'{mark}{self.write(key, 0)}: {self.write(one, below)}' for one in kinds)}}}"
+            return f"[{mark}{', '.join(self.write(kind, below) for kind in kinds)}]"
+        return f"{{{', '.join(f'{mark}{self.write(key, 0)}: {self.write(kind, below)}' for kind in kinds)}}}"
 
 
 def _cut(given: str) -> list[str]:
     """The types of a list of types."""
-    found, level = [""], 0
+    kinds, level = [""], 0
     for char in given:
         level += {"(": 1, ")": -1}.get(char, 0)
         if char == "," and not level:
-            found.append("")
+            kinds.append("")
         elif char != " ":
-            found[-1] += char
-    return [one for one in found if one]
+            kinds[-1] += char
+    return [kind for kind in kinds if kind]
 
 
 _More = Callable[[TypedWriter, int], str]
@@ -209,7 +209,7 @@ class FieldWriter:
     def about(self, at: str, kind: StaticType, depth: int = 6) -> str:
         """Something that is true or false of a value."""
         if kind.fields is not None and depth and kind.fields:
-            field = self._dice.choice([one for one in kind.fields if one.isidentifier() and one not in _OPEN])
+            field = self._dice.choice([key for key in kind.fields if key.isidentifier() and key not in _OPEN])
             below = kind.fields[field]
             if self._dice.random() < self._wrong:
                 field = self._dice.choice((field[:-1], f"{field}s", field.upper(), f"{field}x"))

@@ -83,18 +83,18 @@ def write_program(folder: Path, name: str, script: str) -> None:
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> list[CheckContext]:
     """Starts no language server; lists how each that was asked for would judge texts."""
-    asked: list[CheckContext] = []
+    contexts: list[CheckContext] = []
 
     class Started:
         def start_io(self) -> None:
             """It would read standard input."""
 
     def made(how: CheckContext) -> Started:
-        asked.append(how)
+        contexts.append(how)
         return Started()
 
     monkeypatch.setattr("dynamo_webhooks.cli.commands.lsp.server.make_server", made)
-    return asked
+    return contexts
 
 
 @pytest.fixture
@@ -102,15 +102,15 @@ def connected(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[tuple[str, 
     """Makes the command find a cluster; returns what it was asked to connect to."""
     import dynamo_webhooks.kube.client
 
-    asked: list[tuple[str, ...]] = []
+    calls: list[tuple[str, ...]] = []
 
     def use(made: Cluster) -> list[tuple[str, ...]]:
         async def connect(*words: str, server: str = "", patience: float = 0.0) -> Cluster:
-            asked.append(words)
+            calls.append(words)
             return made
 
         monkeypatch.setattr(dynamo_webhooks.kube.client, "connect", connect)
         monkeypatch.setattr("dynamo_webhooks.cli.objects.cluster_snapshot.find_context_namespace", lambda *_: "default")
-        return asked
+        return calls
 
     return use

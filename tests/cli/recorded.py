@@ -13,8 +13,8 @@ OTHER: Final = {"v1alpha1": "v1beta1", "v1beta1": "v1alpha1"}
 @cache
 def objects() -> list[dict[str, Any]]:
     """Recorded objects of the versions that convert, each once."""
-    found = {orjson.dumps(one): one for case in cases("convert15.ndjson.gz", "convert") if isinstance(one := case["object"], dict)}
-    return [one for one in found.values() if version(one) in OTHER and isinstance(one.get("spec"), dict)]
+    unique = {orjson.dumps(obj): obj for case in cases("convert15.ndjson.gz", "convert") if isinstance(obj := case["object"], dict)}
+    return [entry for entry in unique.values() if version(entry) in OTHER and isinstance(entry.get("spec"), dict)]
 
 
 def version(obj: dict[str, Any]) -> str:
@@ -25,9 +25,9 @@ def version(obj: dict[str, Any]) -> str:
 def sample(apart: int) -> list[dict[str, Any]]:
     """Objects that together have all fields below `spec` of each kind and version, and of all others one in so many."""
     seen, kept = set[tuple[str, str, str]](), []
-    for one in sorted(objects(), key=lambda one: -len(one["spec"])):
-        fields = {(version(one), str(one.get("kind")), name) for name in one["spec"]}
+    for obj in sorted(objects(), key=lambda item: -len(item["spec"])):
+        fields = {(version(obj), str(obj.get("kind")), name) for name in obj["spec"]}
         if not fields <= seen:
             seen |= fields
-            kept.append(one)
+            kept.append(obj)
     return [*kept, *objects()[::apart]]

@@ -81,7 +81,7 @@ def manifest(kind: str, version: str, spec: str, name: str = "g") -> str:
 def graph(*components: str, version: str = "v1beta1", more: str = "") -> str:
     """A graph of components, each the inside of braces on a line of its own; `more` are lines of its spec before them."""
     head = f"\n{more}  components:\n"
-    return manifest("DynamoGraphDeployment", version, head + "\n".join(f"    - {{{one}}}" for one in components))
+    return manifest("DynamoGraphDeployment", version, head + "\n".join(f"    - {{{component}}}" for component in components))
 
 
 OTHER_KIND: Final = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"

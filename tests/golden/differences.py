@@ -7,7 +7,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-MOST: Final = 10  # others that are permitted, over all kinds together
+MAX_OTHERS: Final = 10  # others that are permitted, over all kinds together
 _ONCE: Final = "a pod is called once and counted once, in however many slices and address families it is"
 _NAME: Final = "dot segments and empty segments are refused as names, so that nothing was loaded and nothing is unloaded"
 _UNKNOWN: Final = "a product that the schema has no word for is not written into the spec; validation names it, and the field to set"
@@ -79,7 +79,7 @@ EFFECTIVE: Final[Mapping[str, str]] = {
 DIFFERENT: Final[Mapping[str, str]] = {**LISTED, **DISCOVERED, **OTHERS, **EFFECTIVE}
 
 
-def check(found: Mapping[str, list[str]]) -> None:
-    """Fails with each case that differs and isn't listed, or is listed and agrees; `found` is how each case differs."""
-    wrong = [f"{name}: {'; '.join(how[:5]) or 'listed, but agrees'}" for name, how in found.items() if bool(how) != (name in DIFFERENT)]
+def check(cases: Mapping[str, list[str]]) -> None:
+    """Fails with each case that differs and isn't listed, or is listed and agrees; `cases` says how each differs."""
+    wrong = [f"{name}: {'; '.join(how[:5]) or 'listed, but agrees'}" for name, how in cases.items() if bool(how) != (name in DIFFERENT)]
     assert not wrong, "\n".join(wrong)

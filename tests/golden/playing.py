@@ -40,9 +40,9 @@ def limit(patch: pytest.MonkeyPatch, controller: type[Controller], passes: int, 
     patch.setattr(controller, "reconcile", limited)
 
 
-def list_differences(expected: Node, found: Node) -> list[str]:
+def list_differences(expected: Node, actual: Node) -> list[str]:
     """How the recorded conditions of a status and ours of the same types differ."""
-    said = ("status", "reason", "message")
-    theirs, ours = ({one["type"]: [one[part] for part in said] for one in each.get("conditions", ())} for each in (expected, found))
+    parts = ("status", "reason", "message")
+    theirs, ours = ({entry["type"]: [entry[part] for part in parts] for entry in each.get("conditions", ())} for each in (expected, actual))
     ours = {kind: words for kind, words in ours.items() if kind in theirs}
     return [] if theirs == ours else [f"conditions: {ours}"]

@@ -59,25 +59,25 @@ def _judged_by_1_2() -> dict[str, list[Finding]]:
         }
 
 
-def _warnings(found: list[Finding]) -> int:
-    return len([finding for finding in found if finding.level is Level.WARNING])
+def _warnings(findings: list[Finding]) -> int:
+    return len([finding for finding in findings if finding.level is Level.WARNING])
 
 
-def _names(found: list[Finding]) -> list[str]:
-    return sorted({finding.rule.name for finding in found})
+def _names(findings: list[Finding]) -> list[str]:
+    return sorted({finding.rule.name for finding in findings})
 
 
 def test_profile_1_2_gives_the_recorded_verdicts() -> None:
     wrong: list[str] = []
     for name, expect, _ in _decodable(mutating=False):
-        found = _judged_by_1_2()[name]
-        faults = [finding.rule.name for finding in found if finding.level is Level.FAULT]
+        findings = _judged_by_1_2()[name]
+        faults = [finding.rule.name for finding in findings if finding.level is Level.FAULT]
         if faults:
             wrong.append(f"{name}: raised in {faults}")
-        elif is_refused(found) is expect["allowed"]:
-            wrong.append(f"{name}: expected {expect['allowed']}, found {_names(found)}")
-        elif expect["allowed"] and _warnings(found) != expect["warnings"]:
-            wrong.append(f"{name}: expected {expect['warnings']} warnings, found {_names(found)}")
+        elif is_refused(findings) is expect["allowed"]:
+            wrong.append(f"{name}: expected {expect['allowed']}, found {_names(findings)}")
+        elif expect["allowed"] and _warnings(findings) != expect["warnings"]:
+            wrong.append(f"{name}: expected {expect['warnings']} warnings, found {_names(findings)}")
     assert not wrong, f"{len(wrong)} differ:\n" + "\n".join(wrong[:40])
 
 
@@ -101,13 +101,13 @@ def test_this_project_differs_only_where_a_difference_is_named() -> None:
     for name, expect, now in _decodable(mutating=False):
         if now.operation == "DELETE" or is_deletion(now):
             continue
-        then, found = _judged_by_1_2()[name], judging.judge(now)
-        same = is_refused(found) is not expect["allowed"] and (not expect["allowed"] or _warnings(found) == expect["warnings"])
+        then, findings = _judged_by_1_2()[name], judging.judge(now)
+        same = is_refused(findings) is not expect["allowed"] and (not expect["allowed"] or _warnings(findings) == expect["warnings"])
         if same:
             continue
         unratcheted = {(f.rule.code, f.path) for f in judging.judge(now.with_old(None))} if now.old is not None else set()
-        gone = [f for f in then if (f.rule.code, f.path) not in {(g.rule.code, g.path) for g in found}]
-        come = [f for f in found if (f.rule.code, f.path) not in {(g.rule.code, g.path) for g in then}]
+        gone = [f for f in then if (f.rule.code, f.path) not in {(g.rule.code, g.path) for g in findings}]
+        come = [f for f in findings if (f.rule.code, f.path) not in {(g.rule.code, g.path) for g in then}]
         unnamed += [f"{name}: {finding.rule.name} is new at {finding.path}" for finding in come if finding.rule.difference is None]
         unnamed += [
             f"{name}: {finding.rule.name} is gone at {finding.path}"

@@ -52,19 +52,19 @@ def made_of(case: Node) -> list[Node]:
 
 def _differences(made: list[Node], expected: list[Node]) -> list[str]:
     want = copy.deepcopy(expected)
-    for one in want:
-        if one["kind"] == "Job":
-            assert one["spec"].pop("ttlSecondsAfterFinished") == FINISHED_JOB_SECONDS  # set when the end has been noted
+    for obj in want:
+        if obj["kind"] == "Job":
+            assert obj["spec"].pop("ttlSecondsAfterFinished") == FINISHED_JOB_SECONDS  # set when the end has been noted
     theirs = compare_render()
     return [*compare().diff(theirs.tidy(copy.deepcopy(made), None), theirs.tidy(want, None))]
 
 
 async def test_recorded_passes() -> None:
-    found = {}
+    differences = {}
     for name, case in STEPS.items():
         with pytest.MonkeyPatch.context() as patch:
-            found[name] = await _passed(case, patch)
-    check(found)
+            differences[name] = await _passed(case, patch)
+    check(differences)
 
 
 async def _passed(case: Node, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -76,13 +76,13 @@ async def _passed(case: Node, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     site.start()
     await site.later(5)
     try:
-        found = await site.user.get(CHECKPOINTS, name, NAMESPACE)
-        assert found is not None
+        checkpoint = await site.user.get(CHECKPOINTS, name, NAMESPACE)
+        assert checkpoint is not None
         news = [record.obj for key, record in site.storage.records.items() if key not in before and key[1] == "jobs"]
-        made = [_plain(one) for one in news if controller_reference(one) == make_reference(found)]
+        made = [_plain(obj) for obj in news if controller_reference(obj) == make_reference(checkpoint)]
         differences = [
             *_differences(made, case["expect"]),
-            *_status_differences(case["outcome"]["status"], found["status"]),
+            *_status_differences(case["outcome"]["status"], checkpoint["status"]),
         ]
         return differences + _event_differences(case["outcome"].get("events", ()), await site.reasons())
     finally:
@@ -104,10 +104,10 @@ def _plain(made: Node) -> Node:
     return {**made, "metadata": metadata}
 
 
-def _status_differences(expected: Node, found: Node) -> list[str]:
+def _status_differences(expected: Node, actual: Node) -> list[str]:
     names = ("phase", "identityHash", "jobName", "message")
-    out = list_differences(expected, found) + [f"{name}: {found.get(name)}" for name in names if found.get(name) != expected.get(name)]
-    return out if ("createdAt" in expected) == ("createdAt" in found) else [*out, f"createdAt: {found.get('createdAt')}"]
+    out = list_differences(expected, actual) + [f"{name}: {actual.get(name)}" for name in names if actual.get(name) != expected.get(name)]
+    return out if ("createdAt" in expected) == ("createdAt" in actual) else [*out, f"createdAt: {actual.get('createdAt')}"]
 
 
 def _event_differences(expected: Any, reasons: list[str]) -> list[str]:
@@ -130,13 +130,13 @@ async def _restored(name: str) -> list[str]:
     await site.later(5)
     try:
         made = [record.obj for key, record in site.storage.records.items() if key not in before and key[1] in ("deployments", "services")]
-        found = (await site.user.get(COMPONENTS, case["object"]["metadata"]["name"], NAMESPACE)) or {}
+        component = (await site.user.get(COMPONENTS, case["object"]["metadata"]["name"], NAMESPACE)) or {}
     finally:
         await site.stop()
-    made = [_plain(one) for one in made]
+    made = [_plain(obj) for obj in made]
     differences = [*compare().diff(*(compare_render().tidy(copy.deepcopy(each), None) for each in (made, case["expect"])))]
-    said = case["outcome"].get("error", "").rpartition(": ")[2].partition(" (from")[0]
-    ours = " ".join(one["message"] for one in found["status"]["conditions"])
-    if said and said not in ours and name not in JUDGED_BEFORE:
+    error = case["outcome"].get("error", "").rpartition(": ")[2].partition(" (from")[0]
+    ours = " ".join(condition["message"] for condition in component["status"]["conditions"])
+    if error and error not in ours and name not in JUDGED_BEFORE:
         differences.append(ours)
     return differences

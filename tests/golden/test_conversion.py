@@ -31,7 +31,7 @@ RECORDED: Final = {
     Line.V1_2: Recorded("golden.ndjson.gz", ("conversion-skips.txt", "conversion-spelling.txt"), 0.02),
     Line.V1_5: Recorded("convert15.ndjson.gz", ("line15-conversion.txt",), 0.01, 0.026),
 }
-MOST_ADMITTED: Final = 0.02  # of those whose object the definitions of line 1.5 admit as it is: of what an API server can hold
+MAX_ADMITTED_SHARE: Final = 0.02  # of those whose object the definitions of line 1.5 admit as it is: of what an API server can hold
 
 
 class Case(NamedTuple):
@@ -72,9 +72,9 @@ def _listed(line: Line = Line.V1_2) -> dict[str, tuple[str, str]]:
     """Quirk and reason by case id."""
     files = [Path(__file__).with_name(name) for name in RECORDED[line].lists]
     lines = [text for file in files for text in file.read_text().splitlines() if text.strip() and not text.startswith("#")]
-    found = [text.split(maxsplit=2) for text in lines]
-    assert all(len(parts) == 3 and re.fullmatch(r"C-\d\d|S-\d", parts[1]) for parts in found), "a line is `id number reason`"
-    listed = {id_: (quirk, reason) for id_, quirk, reason in found}
+    rows = [text.split(maxsplit=2) for text in lines]
+    assert all(len(parts) == 3 and re.fullmatch(r"C-\d\d|S-\d", parts[1]) for parts in rows), "a line is `id number reason`"
+    listed = {id_: (quirk, reason) for id_, quirk, reason in rows}
     assert len(listed) == len(lines), "an id is listed once"
     return listed
 
@@ -83,8 +83,8 @@ def _difference(case: Case, got: dict[str, Any]) -> str:
     if case.origin is not None and got == case.origin:
         return ""
     theirs = compare()
-    found = list(theirs.diff_converted(theirs.normalise(got), theirs.normalise(case.expect["object"])))
-    return "; ".join(found[:3])
+    differences = list(theirs.diff_converted(theirs.normalise(got), theirs.normalise(case.expect["object"])))
+    return "; ".join(differences[:3])
 
 
 def _not_home(case: Case, got: dict[str, Any]) -> str:
@@ -101,14 +101,14 @@ def _answered(line: Line) -> tuple[dict[str, str], dict[str, str]]:
             failed = case.expect.get("failed")
             try:
                 got = away(case.object, case.desired)
-                if found := _not_home(case, got):
-                    lost[case.id] = found
+                if difference := _not_home(case, got):
+                    lost[case.id] = difference
             except ConversionError as error:
                 if not failed:
                     lost[case.id] = repr(error)
             else:
-                if not failed and (found := _difference(case, got)):
-                    differing[case.id] = found
+                if not failed and (difference := _difference(case, got)):
+                    differing[case.id] = difference
     return differing, lost
 
 
@@ -121,9 +121,9 @@ WHAT = [f"{kind} to nvidia.com/{version}" for kind in sorted(KINDS) for version 
 def test_conversions_agree_or_are_listed(line: Line, what: str) -> None:
     """Live fields equal what Go gave, zero values aside; annotations hold at least what Go wrote."""
     mine = {case.id for case in _compared(line) if case.what == what}
-    wrong = {id_: found for id_, found in _answered(line)[0].items() if id_ in mine and id_ not in _listed(line)}
+    wrong = {id_: text for id_, text in _answered(line)[0].items() if id_ in mine and id_ not in _listed(line)}
     assert mine, "no case is of this kind and direction"
-    assert not wrong, f"{len(wrong)} of {len(mine)} differ:\n" + "\n".join(f"{id_}: {found}" for id_, found in list(wrong.items())[:25])
+    assert not wrong, f"{len(wrong)} of {len(mine)} differ:\n" + "\n".join(f"{id_}: {text}" for id_, text in list(wrong.items())[:25])
 
 
 @pytest.mark.parametrize("line", RECORDED)
@@ -149,7 +149,7 @@ def _admitted(obj: dict[str, Any]) -> bool:
 def test_of_what_an_api_server_can_hold_98_percent_agree() -> None:
     held = {case.id for case in _compared(Line.V1_5) if _admitted(case.object)}
     assert len(held) > 2_500
-    assert len(held & _listed(Line.V1_5).keys()) < MOST_ADMITTED * len(held)
+    assert len(held & _listed(Line.V1_5).keys()) < MAX_ADMITTED_SHARE * len(held)
 
 
 def test_what_is_spelled_otherwise_means_the_same() -> None:
@@ -160,11 +160,11 @@ def test_what_is_spelled_otherwise_means_the_same() -> None:
     wrong = {}
     for case in listed:
         ours, recorded = (live(home(live(made), case.object)) for made in (away(case.object, case.desired), case.expect["object"]))
-        found = list(theirs.diff(theirs.normalise(ours)["spec"], theirs.normalise(recorded)["spec"]))
+        differences = list(theirs.diff(theirs.normalise(ours)["spec"], theirs.normalise(recorded)["spec"]))
         # the Go operator keeps the sidecar's name in the annotation, which isn't looked at here
-        found = [text for text in found if not text.endswith('.frontendSidecar: unexpected "sidecar-frontend"')]
-        if found:
-            wrong[case.id] = found[:3]
+        differences = [text for text in differences if not text.endswith('.frontendSidecar: unexpected "sidecar-frontend"')]
+        if differences:
+            wrong[case.id] = differences[:3]
     assert wrong == {}
 
 
@@ -176,8 +176,8 @@ def test_a_compilation_cache_is_the_only_mount_that_is_left_out() -> None:
     wrong = {}
     for case in listed:
         ours, recorded = (_without_cache(theirs.normalise(obj)["spec"]) for obj in (away(case.object, case.desired), case.expect["object"]))
-        if found := [text for text in theirs.diff(ours, recorded) if ".type: missing" not in text]:  # S-3
-            wrong[case.id] = found[:3]
+        if differences := [text for text in theirs.diff(ours, recorded) if ".type: missing" not in text]:  # S-3
+            wrong[case.id] = differences[:3]
     assert wrong == {}
 
 
@@ -203,7 +203,7 @@ def test_objects_whose_answers_differ_obey_the_laws(line: Line) -> None:
     others = {case.id for case in share(_compared(line), 8)} if line is Line.V1_5 else set()
     tried = [case for case in _compared(line) if case.id in others or case.id in _listed(line)]
     with on(line):
-        wrong = {case.id: found for case in tried if (found := violations(case.object))}
+        wrong = {case.id: faults for case in tried if (faults := violations(case.object))}
     assert wrong == {}
 
 
@@ -212,16 +212,16 @@ def test_objects_whose_answers_differ_obey_the_laws(line: Line) -> None:
 def test_every_recorded_object_goes_there_and_back(line: Line) -> None:
     """Also the edited ones, which carry the remainder that Go wrote before the edit, and on line 1.2 those that Go could not read."""
     unread = {case.id for case in _recorded(line) if case.expect.get("failed")} if line is Line.V1_5 else set()
-    assert {id_: found for id_, found in _answered(line)[1].items() if id_ not in unread} == {}
+    assert {id_: loss for id_, loss in _answered(line)[1].items() if id_ not in unread} == {}
 
 
 def test_every_accepted_object_goes_there_and_back() -> None:
     """The objects that a real API server accepted come home exactly, as written and as stored, and no annotation is left over."""
     accepted = [case for case in cases("schema.ndjson.gz", "schema") if case["expect"]["accepted"] and case["object"]["kind"] in KINDS]
     assert len(accepted) > 500
-    wrong = {case["id"]: found for case in share(accepted, 4) if (found := violations(case["object"]))}
+    wrong = {case["id"]: faults for case in share(accepted, 4) if (faults := violations(case["object"]))}
     for case in accepted:
         written, stored = case["object"], case["expect"]["object"]
-        found = [different(home(away(written), written), written), different(live(home(away(stored), stored)), live(stored))]
-        wrong |= {case["id"]: found} if any(found) else {}
+        faults = [different(home(away(written), written), written), different(live(home(away(stored), stored)), live(stored))]
+        wrong |= {case["id"]: faults} if any(faults) else {}
     assert wrong == {}

@@ -51,10 +51,10 @@ def refused(write: Admission) -> list[str]:
             write.mutate()
         if problems := write.conform():
             return [f"schema {problems[0]}"]
-        found = write.judge()
+        findings = write.judge()
     except ConversionError as error:
         return [f"conversion {error}"]
-    return [finding.rule.name for finding in found] if is_refused(found) else []
+    return [finding.rule.name for finding in findings] if is_refused(findings) else []
 
 
 def stored(obj: dict[str, Any], version: str) -> dict[str, Any]:
@@ -126,8 +126,8 @@ def test_writes_of_line_1_5_are_answered_as_recorded() -> None:
         wrong = ""
         if bool(names) is case["expect"]["accepted"]:
             wrong = f"expected accepted={case['expect']['accepted']}, found {names}"
-        elif not names and (found := list(compare().diff(comparable(answered), comparable(case["expect"]["object"])))):
-            wrong = f"{OBJECT} {found[:2]}"
+        elif not names and (differences := list(compare().diff(comparable(answered), comparable(case["expect"]["object"])))):
+            wrong = f"{OBJECT} {differences[:2]}"
         if wrong and not names and is_restored(case):
             restored += 1
         elif wrong and case["expect"]["accepted"] and is_of_pods(names):

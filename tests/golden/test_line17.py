@@ -73,7 +73,7 @@ def test_a_sidecar_may_run_on_several_nodes_and_the_rest_is_only_warned_of() -> 
     assert [list_refusals(_written(line, shared)) for line in ("1.6", "1.7")] == [["runtime-sidecar-alone"], []]
     attention = _beside_an_engine(multinode={"nodeCount": 2})
     attention["spec"]["components"][0]["podTemplate"]["spec"]["containers"][0]["args"] = ["--enable-dp-attention"]
-    warned = ["warn-runtime-sidecar" in {one.rule.name for one in _written("1.7", one).judge()} for one in (several, shared, attention)]
+    warned = ["warn-runtime-sidecar" in {note.rule.name for note in _written("1.7", obj).judge()} for obj in (several, shared, attention)]
     assert warned == [False, True, True]
 
 

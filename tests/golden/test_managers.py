@@ -17,7 +17,7 @@ from tests.laws.managers.apply import Object
 from tests.laws.managers.law import breaches
 from tests.laws.managers.test_managers import TRIED, modelled
 
-ENOUGH: Final = 1000
+MIN_OBJECTS: Final = 1000
 SHARE: Final = 1 if WHOLE else 16  # of the objects, one in so many
 # A sidecar called main, whose probe v1beta1 has in a second container of that name; and an empty list of client pods in a gpuMemoryService.
 OPEN: Final = 2
@@ -27,14 +27,14 @@ ALIKE: Final = 10
 
 @cache
 def _tried() -> list[Object]:
-    found = [manifest for _, manifest in manifests(TRIED, CONVERTED)]
-    return [manifest for manifest in share(found, SHARE) if accepted(manifest)]
+    objects = [manifest for _, manifest in manifests(TRIED, CONVERTED)]
+    return [manifest for manifest in share(objects, SHARE) if accepted(manifest)]
 
 
 def _check(wrong: Callable[[Object], Iterable[str]]) -> None:
-    broken = [f"{found}\n{json.dumps(manifest)}" for manifest in _tried() if (found := [*wrong(manifest)])]
+    broken = [f"{faults}\n{json.dumps(manifest)}" for manifest in _tried() if (faults := [*wrong(manifest)])]
     assert len(broken) <= OPEN, f"{len(broken)} of {len(_tried())}, the first ones:\n" + "\n".join(sorted(broken, key=len)[:5])
-    assert len(_tried()) > ENOUGH // SHARE
+    assert len(_tried()) > MIN_OBJECTS // SHARE
 
 
 def test_recorded_objects_are_stable() -> None:
@@ -50,8 +50,8 @@ def test_what_convert_writes_of_recorded_objects_changes_nothing() -> None:
 @pytest.mark.slow("moves each pair of upstream's with the fields that managers own")
 def test_upstream_pairs_move_in_either_direction() -> None:
     """By one manager and by two: the result is what the second manifest alone gives."""
-    found = list(pairs())
-    assert len(found) >= PAIRS
-    assert sum(pair.alike for pair in found) >= ALIKE
-    broken = [text for pair in found for text in moved_wrongly(pair, modelled)]
+    recorded = list(pairs())
+    assert len(recorded) >= PAIRS
+    assert sum(pair.alike for pair in recorded) >= ALIKE
+    broken = [text for pair in recorded for text in moved_wrongly(pair, modelled)]
     assert not broken, "\n".join(broken)

@@ -59,19 +59,19 @@ async def _passed(name: str) -> list[str]:
         await site.later(0.5)
         if "del" in name:
             await site.later(70)
-        found = await site.user.get(MODELS, case["object"]["metadata"]["name"], NAMESPACE)
-        return _differences(case, workers, found, await site.reasons())
+        model = await site.user.get(MODELS, case["object"]["metadata"]["name"], NAMESPACE)
+        return _differences(case, workers, model, await site.reasons())
     finally:
         await site.stop()
 
 
-def _differences(case: Node, workers: Recorded, found: Node | None, reasons: list[str]) -> list[str]:
+def _differences(case: Node, workers: Recorded, model: Node | None, reasons: list[str]) -> list[str]:
     """What isn't as recorded."""
     expected, out = case["outcome"], []
-    if bool(expected.get("gone")) != (found is None):
-        out.append(f"gone: {found is None}")
-    if found is not None:
-        theirs, ours = expected.get("status", {}), found.get("status", {})
+    if bool(expected.get("gone")) != (model is None):
+        out.append(f"gone: {model is None}")
+    if model is not None:
+        theirs, ours = expected.get("status", {}), model.get("status", {})
         out += list_differences(theirs, ours)
         out += [f"{name}: {ours.get(name)}" for name in _FIELDS if (theirs.get(name) or 0) != (ours.get(name) or 0)]
     if SAID.get(case["id"], [event.split()[1] for event in expected.get("events", ())]) != reasons:

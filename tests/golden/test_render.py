@@ -23,12 +23,12 @@ class _Recorded:
     def __init__(self) -> None:
         self.cases = list(lines("render.ndjson.gz"))
         self.rendered = {case["id"]: _render(case) for case in self.cases}
-        self.differing = {case["id"]: found for case in self.cases if (found := _difference(case, self.rendered[case["id"]]))}
+        self.differing = {case["id"]: text for case in self.cases if (text := _difference(case, self.rendered[case["id"]]))}
 
     def of(self, flag: str) -> list[str]:
         """The ids of the cases of an orchestrator; plain ones have none."""
-        asked = {case["id"]: [name for name in ("grove", "lws") if case["flags"][name]] for case in self.cases}
-        return [name for name, on in asked.items() if flag == next(iter(on), "plain")]
+        flags = {case["id"]: [name for name in ("grove", "lws") if case["flags"][name]] for case in self.cases}
+        return [name for name, on in flags.items() if flag == next(iter(on), "plain")]
 
 
 @cache
@@ -47,8 +47,8 @@ def _difference(case: dict[str, Any], done: RenderedChildren, *, scripts: bool =
     want = theirs.tidy(_ours_by_decision(case["object"], case["expect"]), None)
     if not scripts:
         have, want = _without_scripts(have), _without_scripts(want)
-    found = list(compare().diff(have, want))
-    return "; ".join(found[:3])[:600]
+    differences = list(compare().diff(have, want))
+    return "; ".join(differences[:3])[:600]
 
 
 def _ours_by_decision(obj: dict[str, Any], recorded: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -58,32 +58,32 @@ def _ours_by_decision(obj: dict[str, Any], recorded: list[dict[str, Any]]) -> li
     Grove refuses a set with a group of no replicas: it is made with the fewest, and then scaled to none.
     """
     components = (obj.get("spec") or {}).get("components") or [*((obj.get("spec") or {}).get("services") or {}).values()]
-    planned = any("planner" in (one.get("type"), one.get("componentType")) for one in components)
+    planned = any("planner" in (component.get("type"), component.get("componentType")) for component in components)
     out = []
-    for one in recorded:
-        name = str(one["metadata"]["name"])
+    for child in recorded:
+        name = str(child["metadata"]["name"])
         if name.startswith("planner-serviceaccount") and obj["kind"] == "DynamoGraphDeployment" and not planned:
             continue
         if name.startswith("dynamo-model-") and obj["kind"] == "DynamoGraphDeployment":
-            owners = [{**owner, "kind": obj["kind"], "name": obj["metadata"]["name"]} for owner in one["metadata"]["ownerReferences"]]
-            one = {**one, "metadata": {**one["metadata"], "ownerReferences": owners}}  # noqa: PLW2901 - a copy
-        if one["kind"] == "Job":
-            spec = {name: value for name, value in one["spec"].items() if name != "ttlSecondsAfterFinished"}
-            one = {**one, "spec": spec}  # noqa: PLW2901 - a copy
-        if one["kind"] == "PodCliqueSet":
-            template = one["spec"]["template"]
+            owners = [{**owner, "kind": obj["kind"], "name": obj["metadata"]["name"]} for owner in child["metadata"]["ownerReferences"]]
+            child = {**child, "metadata": {**child["metadata"], "ownerReferences": owners}}  # noqa: PLW2901 - a copy
+        if child["kind"] == "Job":
+            spec = {name: value for name, value in child["spec"].items() if name != "ttlSecondsAfterFinished"}
+            child = {**child, "spec": spec}  # noqa: PLW2901 - a copy
+        if child["kind"] == "PodCliqueSet":
+            template = child["spec"]["template"]
             if any(group.get("replicas") == 0 for group in template.get("podCliqueScalingGroups") or ()):
-                one = copy.deepcopy(one)  # noqa: PLW2901 - a copy
-                for group in one["spec"]["template"]["podCliqueScalingGroups"]:
+                child = copy.deepcopy(child)  # noqa: PLW2901 - a copy
+                for group in child["spec"]["template"]["podCliqueScalingGroups"]:
                     group["replicas"] = group.get("replicas") or group.get("minAvailable") or 1
-        out.append(one)
+        out.append(child)
     return out
 
 
 def test_decisions_concern_only_what_they_name() -> None:
     """Most recorded graphs have a planner's account and no planner, and some a model's Service."""
     changed = [case for case in _recorded().cases if _ours_by_decision(case["object"], case["expect"]) != case["expect"]]
-    kinds = {one["kind"] for case in changed for one in case["expect"] if one not in _ours_by_decision(case["object"], case["expect"])}
+    kinds = {obj["kind"] for case in changed for obj in case["expect"] if obj not in _ours_by_decision(case["object"], case["expect"])}
     assert kinds == {"ServiceAccount", "RoleBinding", "Service", "Job", "PodCliqueSet"}
 
 
@@ -101,9 +101,9 @@ _SCRIPTS = (
 
 def _without_scripts(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_scripts(one) for key, one in value.items()}
+        return {key: _without_scripts(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_without_scripts(one) for one in value]
+        return [_without_scripts(item) for item in value]
     if isinstance(value, str):
         for script in _SCRIPTS:
             value = script.sub("", value)
@@ -136,7 +136,7 @@ def test_the_list_of_differences_is_current() -> None:
 def test_cases_with_our_own_scripts_differ_in_nothing_else() -> None:
     mine = [case for case in _recorded().cases if _listed().get(case["id"], "").startswith("script")]
     assert mine, "no case is listed for its scripts"
-    wrong = [f"{case['id']}: {found}" for case in mine if (found := _difference(case, _recorded().rendered[case["id"]], scripts=False))]
+    wrong = [f"{case['id']}: {text}" for case in mine if (text := _difference(case, _recorded().rendered[case["id"]], scripts=False))]
     assert not wrong, "\n".join(wrong)
 
 

@@ -19,7 +19,7 @@ from tests.golden.differences import check
 ALL_SECRETS: Final = {"secrets": {"pull": "all", "namespaces": ["demo"]}}
 KNOWN: Final = [word for name in ("grove", "lws", "istio") for word in ("--set-fact", f"{name}=false")]
 # requests without an image, which the webhook fills in: the same request with that image is recorded, too
-FILLED: Final = {"pj-002": {one["id"]: one for one in cases("controllers.ndjson.gz", "request-step")}["rs-pending-2"]["expect"]}
+FILLED: Final = {"pj-002": {case["id"]: case for case in cases("controllers.ndjson.gz", "request-step")}["rs-pending-2"]["expect"]}
 JUDGED: Final = ("pj-037",)  # what the controller refuses to render, which `render` does unasked
 KINDS: Final = ("pull-secrets", "checkpoint-job", "restore", "profiling-job")
 CASES: Final = {case["id"]: case for kind in KINDS for case in cases("controllers.ndjson.gz", kind)}
@@ -45,7 +45,7 @@ def rendered(command: Command, files: Files, case: dict[str, Any]) -> tuple[list
 def _of_the_object(made: list[dict[str, Any]], case: dict[str, Any]) -> list[dict[str, Any]]:
     """Of all children of a file those of the object of the case; its claims and checkpoints' Jobs are others'."""
     name = case["object"]["metadata"]["name"]
-    return [one for one in made if any(owner["name"] == name for owner in one["metadata"].get("ownerReferences", ()))]
+    return [child for child in made if any(owner["name"] == name for owner in child["metadata"].get("ownerReferences", ()))]
 
 
 def _with_defaults(job: dict[str, Any]) -> dict[str, Any]:
@@ -60,32 +60,32 @@ def _with_defaults(job: dict[str, Any]) -> dict[str, Any]:
 def difference(have: list[dict[str, Any]], case: dict[str, Any]) -> list[str]:
     """Where children differ from the recorded ones; of cases about pull secrets, where these do."""
     if case["kind"] == "pull-secrets":
-        mine, recorded = (next(one for one in children if one["kind"] == "Deployment") for children in (have, case["expect"]))
-        pods = [one["spec"]["template"]["spec"].get("imagePullSecrets") or [] for one in (mine, recorded)]
+        mine, recorded = (next(child for child in children if child["kind"] == "Deployment") for children in (have, case["expect"]))
+        pods = [deployment["spec"]["template"]["spec"].get("imagePullSecrets") or [] for deployment in (mine, recorded)]
         return [] if pods[0] == pods[1] else [f"{pods[0]}, recorded {pods[1]}"]
-    for job in (one for one in case["expect"] if one["kind"] == "Job" and case["kind"] == "checkpoint-job"):
+    for job in (child for child in case["expect"] if child["kind"] == "Job" and case["kind"] == "checkpoint-job"):
         job["spec"].pop("ttlSecondsAfterFinished", None)  # set when the end has been noted
     if case["kind"] == "restore":
         have = _of_the_object(have, case)
     if case["kind"] == "profiling-job":
         case = requests.as_we_read_products(case)
-        have, case["expect"] = ([requests.plain(one, case) for one in each if one["kind"] == "Job"] for each in (have, case["expect"]))
-        case["expect"] = [_with_defaults(one) for one in case["expect"]]
+        have, case["expect"] = ([requests.plain(obj, case) for obj in each if obj["kind"] == "Job"] for each in (have, case["expect"]))
+        case["expect"] = [_with_defaults(child) for child in case["expect"]]
     theirs = compare_render()
     return list(compare().diff(theirs.tidy(have, None), theirs.tidy(case["expect"], None)))
 
 
 def test_recorded_cases(command: Command, files: Files) -> None:
-    found = {name: _differences(command, files, name) for name in CASES}
-    assert [found.pop(name) for name in JUDGED] == [[]] * len(JUDGED)
-    check(found)
+    differences = {name: _differences(command, files, name) for name in CASES}
+    assert [differences.pop(name) for name in JUDGED] == [[]] * len(JUDGED)
+    check(differences)
 
 
 def _differences(command: Command, files: Files, name: str) -> list[str]:
     case = copy.deepcopy({**CASES[name], "expect": FILLED.get(name, CASES[name]["expect"])})
-    made, told = rendered(command, files, case)
-    found = difference(made, case)
-    said = case["outcome"].get("error") or case["outcome"].get("status", {}).get("message") or ""
-    if case["kind"] == "checkpoint-job" and said not in told:
-        found.append(told)
-    return found
+    made, output = rendered(command, files, case)
+    differences = difference(made, case)
+    message = case["outcome"].get("error") or case["outcome"].get("status", {}).get("message") or ""
+    if case["kind"] == "checkpoint-job" and message not in output:
+        differences.append(output)
+    return differences

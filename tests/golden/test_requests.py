@@ -38,11 +38,11 @@ _DEADLINE: Final = 86_400
 
 
 async def test_recorded_passes() -> None:
-    found = {}
+    differences = {}
     for name, case in CASES.items():
         with pytest.MonkeyPatch.context() as patch:
-            found[name] = await _passed(as_we_read_products(case), patch)
-    check(found)
+            differences[name] = await _passed(as_we_read_products(case), patch)
+    check(differences)
 
 
 async def _passed(case: Node, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -51,10 +51,10 @@ async def _passed(case: Node, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     passes = case.get("flags", {}).get("passes", 1)
     monkeypatch.setattr(reconcile, "MAX_PHASES", 1)
     limit(monkeypatch, RequestController, passes, _waits if case["kind"] == "profiling-job" else lambda _: True)
-    for one in (GraphController, ComponentController):
-        limit(monkeypatch, one, 0, lambda _: False)
-    if said := case.get("flags", {}).get("createError"):
-        error = UnavailableError(500, "", said)
+    for controller in (GraphController, ComponentController):
+        limit(monkeypatch, controller, 0, lambda _: False)
+    if message := case.get("flags", {}).get("createError"):
+        error = UnavailableError(500, "", message)
         site.cluster.fail(lambda verb, what, *_: error if verb in ("create", "apply") and what in _MADE else None)
     site.callers = {"controllers": [RequestController(FakeExporters)]}
     site.start()
@@ -73,8 +73,8 @@ def rendered_of(case: Node) -> RenderedChildren:
 
 def as_we_read_products(case: Node) -> Node:
     """What is expected where memory of the sort that only boards have says that a GPU is no card."""
-    products = {one["metadata"].get("labels", {}).get("nvidia.com/gpu.product", "") for one in case.get("others", ())}
-    if not any("HBM3" in one and "MIG" not in one for one in products):
+    products = {node["metadata"].get("labels", {}).get("nvidia.com/gpu.product", "") for node in case.get("others", ())}
+    if not any("HBM3" in product and "MIG" not in product for product in products):
         return case
     expected = json.dumps({name: case[name] for name in ("expect", "outcome")}).replace("h100_pcie", "h100_sxm")
     return {**case, **json.loads(expected)}
@@ -118,40 +118,40 @@ def _new(site: Site, before: set[Any]) -> list[Node]:
     return out
 
 
-def _differences(case: Node, found: Node, made: list[Node]) -> list[str]:
+def _differences(case: Node, request: Node, made: list[Node]) -> list[str]:
     """What isn't as recorded."""
     name = case["object"]["metadata"]["name"]
     expected = case["outcome"]
-    out = _status_differences(expected.get("status", {}), found.get("status", {}))
+    out = _status_differences(expected.get("status", {}), request.get("status", {}))
     after = expected.get("after", {})
-    if compare().normalise(after.get("spec", {})) != compare().normalise(found["spec"]):
-        out.append(f"spec: {found['spec']}")
-    theirs, ours = (_notes(one) for one in (after.get("annotations") or {}, found["metadata"].get("annotations") or {}))
+    if compare().normalise(after.get("spec", {})) != compare().normalise(request["spec"]):
+        out.append(f"spec: {request['spec']}")
+    theirs, ours = (_notes(annotations) for annotations in (after.get("annotations") or {}, request["metadata"].get("annotations") or {}))
     if theirs != ours:
         out.append(f"annotations: {ours}")
-    want = [plain(one, case) for one in case["expect"] if one["kind"] not in _RIGHTS]
-    have = [plain(one, case) for one in made if one["kind"] not in _RIGHTS and one["metadata"]["name"] != f"dgdr-output-{name}"]
-    if any(one["kind"] == "Job" for one in have):
-        kinds = {one["kind"] for one in made if one["metadata"]["name"] == account_of(name)}
+    want = [plain(child, case) for child in case["expect"] if child["kind"] not in _RIGHTS]
+    have = [plain(child, case) for child in made if child["kind"] not in _RIGHTS and child["metadata"]["name"] != f"dgdr-output-{name}"]
+    if any(child["kind"] == "Job" for child in have):
+        kinds = {child["kind"] for child in made if child["metadata"]["name"] == account_of(name)}
         out += [] if {"Role", "RoleBinding"} <= kinds else [f"rights: {kinds}"]
     theirs_render = compare_render()
     return [*out, *compare().diff(theirs_render.tidy(have, None), theirs_render.tidy(want, None))]
 
 
-def _status_differences(expected: Node, found: Node) -> list[str]:
+def _status_differences(expected: Node, actual: Node) -> list[str]:
     out = []
-    theirs = {one["type"]: (one["status"], one["reason"]) for one in expected.get("conditions", ())}
-    ours = {one["type"]: (one["status"], one["reason"]) for one in found.get("conditions", ())}
+    theirs = {condition["type"]: (condition["status"], condition["reason"]) for condition in expected.get("conditions", ())}
+    ours = {condition["type"]: (condition["status"], condition["reason"]) for condition in actual.get("conditions", ())}
     for more in (SUCCEEDED, CHANGED):  # the first is always written here
         if more not in theirs:
             ours.pop(more, None)
     if theirs != ours:
         out.append(f"conditions: {ours}")
-    results, have = ({**one.get("profilingResults", {})} for one in (expected, found))
+    results, have = ({**status.get("profilingResults", {})} for status in (expected, actual))
     results.get("selectedConfig", {}).pop("status", None)
     if compare().normalise(results) != compare().normalise(have):
         out.append(f"results: {have}")
-    return out + [f"{name}: {found.get(name)}" for name in _FIELDS if expected.get(name) != found.get(name)]
+    return out + [f"{name}: {actual.get(name)}" for name in _FIELDS if expected.get(name) != actual.get(name)]
 
 
 def _notes(annotations: Node) -> Node:
@@ -159,9 +159,9 @@ def _notes(annotations: Node) -> Node:
     out: dict[str, Any] = {}
     for name, text in annotations.items():
         if name in (SPEC, EXTRA):
-            out[name] = [one for one in yaml.safe_load_all(text) if one]
-            for one in out[name]:
-                one.pop("status", None)
+            out[name] = [document for document in yaml.safe_load_all(text) if document]
+            for obj in out[name]:
+                obj.pop("status", None)
         elif not name.startswith((OURS, "nvidia.com/dgdr-")):  # the latter are conversion's
             out[name] = text
     return out
@@ -190,13 +190,13 @@ def _plain_job(obj: Node, case: Node) -> None:
     obj["spec"].pop("podFailurePolicy", None)
     if pod["serviceAccountName"] == account_of(name):
         pod["serviceAccountName"] = "dgdr-profiling-job"
-    [copier] = [one for member in ("containers", "initContainers") for one in pod.get(member, ()) if one["name"] == COPIER]
+    [copier] = [entry for member in ("containers", "initContainers") for entry in pod.get(member, ()) if entry["name"] == COPIER]
     assert {"name": "profiling-output", "mountPath": "/data", "readOnly": True} in copier["volumeMounts"]
     for member in ("containers", "initContainers"):
-        pod[member] = [one for one in pod.get(member, ()) if one["name"] != COPIER]
+        pod[member] = [container for container in pod.get(member, ()) if container["name"] != COPIER]
     [profiler] = pod["containers"]
-    for one in profiler["env"]:
-        one.get("valueFrom", {}).get("secretKeyRef", {}).pop("optional", None)
-        if one["name"] == "DGDR_UID":
-            one["value"] = "UID"
+    for variable in profiler["env"]:
+        variable.get("valueFrom", {}).get("secretKeyRef", {}).pop("optional", None)
+        if variable["name"] == "DGDR_UID":
+            variable["value"] = "UID"
     profiler["args"][1] = compare().normalise(json.loads(profiler["args"][1]))

@@ -22,8 +22,8 @@ __all__ = ["command", "files"]  # fixtures
 
 def texts() -> Iterator[str]:
     """The first of upstream's graphs that an API server takes, with comments behind and above lines."""
-    found = (one for _, one in manifests({GRAPH}, RECORDED) if accepted(one))
-    for number, (manifest, _) in enumerate(zip(found, range(COUNT), strict=False)):
+    graphs = (graph for _, graph in manifests({GRAPH}, RECORDED) if accepted(graph))
+    for number, (manifest, _) in enumerate(zip(graphs, range(COUNT), strict=False)):
         named = {**manifest, "metadata": {"name": f"g{number}", "namespace": f"n{number}"}}
         yield "".join(_commented(number, emit_yaml(named).splitlines()))
 
@@ -46,9 +46,9 @@ def _commented(number: int, lines: list[str]) -> Iterator[str]:
 def comments(folder: Path) -> list[str]:
     """All of them, in all files."""
     return [
-        one
+        comment
         for file in sorted(folder.glob("*.yaml"))
-        for one in re.findall(r"# ((?:above|behind)-\d+-\d+)$", file.read_text(), re.MULTILINE)
+        for comment in re.findall(r"# ((?:above|behind)-\d+-\d+)$", file.read_text(), re.MULTILINE)
     ]
 
 
@@ -56,7 +56,7 @@ def found(command: Command) -> set[tuple[str, str]]:
     """The files and rules of what `check` finds."""
     report = command("check", ".", "-o", "json", "--line", "1.2").json
     assert report["summary"]["objects"] == COUNT
-    return {(one["file"], one["rule"]) for one in report["findings"]}
+    return {(finding["file"], finding["rule"]) for finding in report["findings"]}
 
 
 def not_kept(ran: Ran) -> int:
@@ -69,8 +69,8 @@ def test_upstream_files_convert_there_and_back(command: Command, files: Files) -
     folder = files(**{f"g{number:03}": text for number, text in enumerate(texts())})
     versions = {version_of(yaml.safe_load(file.read_text())) for file in folder.glob("*.yaml")}
     assert versions == {ALPHA, BETA}
-    before, said = found(command), comments(folder)
-    assert len(said) > 5 * COUNT
+    before, previous = found(command), comments(folder)
+    assert len(previous) > 5 * COUNT
     for version in (BETA, ALPHA, BETA):
         ran = command("convert", ".", "--to", version, "--write", "--line", "1.2")
         assert ran.code == 0, ran.err
@@ -78,6 +78,6 @@ def test_upstream_files_convert_there_and_back(command: Command, files: Files) -
         assert found(command) <= before
         left = comments(folder)
         assert len(left) == len(set(left))
-        assert set(left) <= set(said)
-        assert len(said) - len(left) == not_kept(ran)
-        said = left
+        assert set(left) <= set(previous)
+        assert len(previous) - len(left) == not_kept(ran)
+        previous = left

@@ -109,13 +109,13 @@ def pairs() -> Iterator[Pair]:
     for name, manifest in manifests({GRAPH}, RECORDED):
         if name not in MADE_UP and not set(name) <= {"x"}:
             named.setdefault(name, {ALPHA: [], BETA: []})[version_of(manifest)].append(manifest)
-    for name, found in sorted(named.items()):
-        if found[ALPHA] and found[BETA]:
-            yield from _nearest(name, found[ALPHA], found[BETA])
+    for name, versions in sorted(named.items()):
+        if versions[ALPHA] and versions[BETA]:
+            yield from _nearest(name, versions[ALPHA], versions[BETA])
 
 
 def _nearest(name: str, alphas: list[Object], betas: list[Object]) -> Iterator[Pair]:
-    left, right = ([(_said(one), one) for one in some] for some in (alphas, betas))
+    left, right = ([(_said(manifest), manifest) for manifest in some] for some in (alphas, betas))
     ordered = sorted(((len(a ^ b), i, j) for (i, (a, _)), (j, (b, _)) in product(enumerate(left), enumerate(right)) if a and b))
     for distance, i, j in ordered:
         alpha, beta = left[i][1], right[j][1]
@@ -185,17 +185,17 @@ def converted_wrongly(manifest: Object, holder: Callable[[str], Holder]) -> Iter
     server.apply(manifest, OWNER)
     before = [_lasting(server.read(each)) for each in (version, other(version))]
     output = convert_as_served(manifest, target(f"{GROUP}/{other(version)}", line=Line.V1_2)).object
-    said = output["metadata"].get("annotations") or {}
+    written = output["metadata"].get("annotations") or {}
     held = before[1]["metadata"].get("annotations") or {}
-    if {key: held.get(key) for key in said} != said:
-        yield f"the annotations are {held}, and the file says {said}"
+    if {key: held.get(key) for key in written} != written:
+        yield f"the annotations are {held}, and the file says {written}"
     if server.apply(output, OWNER, force=True).generation:
         yield "a new generation"
     if [_lasting(server.read(each)) for each in (version, other(version))] != before:
         yield "another object"
     for step in ((), _beside(manifest["kind"], version)):
-        for one in step:
-            server.patch(one.version, one.body, one.manager, status=one.intent is Intent.STATUS)
+        for edit in step:
+            server.patch(edit.version, edit.body, edit.manager, status=edit.intent is Intent.STATUS)
         if server.apply(output, OWNER).changed:
             yield "another sync writes something"
 

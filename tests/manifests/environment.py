@@ -64,11 +64,11 @@ def needed(distribution: metadata.Distribution) -> set[str]:
             if "extra ==" in text or name in names:
                 continue
             try:
-                found = metadata.distribution(name)
+                dependency = metadata.distribution(name)
             except metadata.PackageNotFoundError:  # needed elsewhere, by a marker: an older Python, another system
                 continue
             names.add(name)
-            waiting.append(found)
+            waiting.append(dependency)
     return names
 
 

@@ -30,7 +30,7 @@ HOOKS: Final = {"validating": Purpose.VALIDATE, "mutating": Purpose.MUTATE}
 
 
 def _documents(name: str) -> list[Node]:
-    return [found for found in yaml.safe_load_all((BASE / f"{name}.yaml").read_text()) if found]
+    return [document for document in yaml.safe_load_all((BASE / f"{name}.yaml").read_text()) if document]
 
 
 def _hooks(name: str) -> dict[str, Node]:
@@ -61,8 +61,8 @@ def test_every_path_of_the_server_is_registered_for_what_it_reads_and_fails_clos
 
 
 def test_graphs_are_completed_on_updates_and_the_others_when_they_are_created() -> None:
-    asked = {path: hook["rules"][0]["operations"] for path, hook in _hooks("mutating").items()}
-    assert asked == {path: ["CREATE", "UPDATE"] if path.endswith("dynamographdeployment") else ["CREATE"] for path in asked}
+    operations = {path: hook["rules"][0]["operations"] for path, hook in _hooks("mutating").items()}
+    assert operations == {path: ["CREATE", "UPDATE"] if path.endswith("dynamographdeployment") else ["CREATE"] for path in operations}
     assert {tuple(hook["rules"][0]["operations"]) for hook in _hooks("validating").values()} == {("CREATE", "UPDATE")}
 
 
@@ -83,8 +83,8 @@ def test_the_entries_of_the_go_operator_keep_their_names() -> None:
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.parent.name)
 def test_the_configuration_is_one_that_processes_start_with(path: Any) -> None:
     pod = {"POD_NAMESPACE": "dynamo-system", "POD_NAME": "p", "POD_SERVICE_ACCOUNT": "dynamo-webhooks-reconciler"}
-    found = load_configuration(str(path), pod).configuration
-    assert installation(found).names.namespace == "dynamo-system"
+    configuration = load_configuration(str(path), pod).configuration
+    assert installation(configuration).names.namespace == "dynamo-system"
 
 
 def _container(name: str) -> tuple[Node, Node]:
@@ -132,7 +132,7 @@ def test_the_service_selects_server_pods_alone_and_those_take_the_reconcilers_wr
     labels = {
         name: _documents(name)[0]["spec"]["template"]["metadata"]["labels"].items() for name in ("server", "provisioner", "reconciler")
     }
-    assert [name for name, found in labels.items() if selector <= found] == ["server"]
+    assert [name for name, pairs in labels.items() if selector <= pairs] == ["server"]
     environment = {each["name"]: each.get("value") for each in _container("server")[1]["env"]}
     assert environment["POD_SERVICE_ACCOUNT"] == _container("reconciler")[0]["serviceAccountName"]
 
@@ -150,7 +150,7 @@ DISCOVERY: Final = {"endpointslices", "dynamoworkermetadatas"}  # by the runtime
 @pytest.mark.parametrize("file", ["base/planner-rbac.yaml", "chart/templates/reconciler-rbac.yaml"])
 def test_planners_may_make_their_calls_and_no_others(file: str) -> None:
     text = (ROOT / "manifests" / file).read_text()
-    [role] = [one for one in re.split(r"^---$", text, flags=re.MULTILINE) if re.search(r"name: \S*.*-planner$", one, re.MULTILINE)]
+    [role] = [part for part in re.split(r"^---$", text, flags=re.MULTILINE) if re.search(r"name: \S*.*-planner$", part, re.MULTILINE)]
     rules = yaml.safe_load(role[role.index("rules:") :])["rules"]
     granted = {resource: {*rule["verbs"]} for rule in rules for resource in rule["resources"]}
     assert {resource: verbs for resource, verbs in granted.items() if resource not in DISCOVERY} == PLANNERS_CALL
@@ -185,10 +185,10 @@ def test_the_values_that_it_names_are_values_of_the_chart() -> None:
     named = set(re.findall(rf"`((?:{sections})\.[A-Za-z.]+)(?:=[^`]*)?`", PAGE + MIGRATION))
     assert len(named) >= 11
     for name in named:
-        found: Any = VALUES
+        value: Any = VALUES
         for part in name.split("."):
-            assert part in found, name
-            found = found[part]
+            assert part in value, name
+            value = value[part]
 
 
 def test_the_keys_of_the_configuration_that_it_names_exist() -> None:

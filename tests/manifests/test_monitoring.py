@@ -43,11 +43,11 @@ VALUES: Final = {
 @cache
 def known() -> dict[str, tuple[MetricSpec, ...]]:
     """By the name of a sample the metrics that have it: server and provisioner share one."""
-    found: dict[str, tuple[MetricSpec, ...]] = {}
+    metrics: dict[str, tuple[MetricSpec, ...]] = {}
     for each in (*DECLARED.values(), *PROVISIONER, *RECONCILER, *PROCESS_METRICS):
         for sample in each.samples:
-            found[sample] = (*found.get(sample, ()), each)
-    return found
+            metrics[sample] = (*metrics.get(sample, ()), each)
+    return metrics
 
 
 def rules() -> list[Node]:
@@ -57,8 +57,8 @@ def rules() -> list[Node]:
 
 
 def dashboard() -> Node:
-    found: Node = json.loads((HOME / "dashboard.json").read_text())
-    return found
+    board: Node = json.loads((HOME / "dashboard.json").read_text())
+    return board
 
 
 def targets() -> Iterator[tuple[str, Node]]:
@@ -104,9 +104,9 @@ def grouped(query: str) -> set[str]:
 
 @run_each("query", QUERIES.values(), ids=list(QUERIES))
 def test_every_metric_and_label_is_one_of_ours_and_counters_are_read_as_rates(query: str) -> None:
-    found = names(query)
-    assert found
-    assert found <= known().keys()
+    metrics = names(query)
+    assert metrics
+    assert metrics <= known().keys()
     for name, selector in re.findall(r"([a-z_]+)\{([^}]*)\}", query):
         for each in known()[name]:
             for label, value in re.findall(r'([a-z_]+)\s*(?:=~|!=|!~|=)\s*"([^"]*)"', selector):
@@ -114,12 +114,12 @@ def test_every_metric_and_label_is_one_of_ours_and_counters_are_read_as_rates(qu
                 assert label in SCRAPED or set(value.split("|")) <= VALUES[label]
     flat = re.sub(r"\{[^}]*\}", "", bare(query))
     rated = set(re.findall(r"\b(?:rate|increase)\(\s*([a-z_]+)\[", flat))
-    for name in found:
+    for name in metrics:
         allowed = {label for each in known()[name] for label in each.labels} | SCRAPED
         assert grouped(query) <= allowed | ({"le"} if name.endswith("_bucket") else set())
         # by the declared type: the Go operator called a gauge resources_total
         assert (name in rated) == (name.endswith("_bucket") or all(each.type == COUNTER for each in known()[name]))
-    assert ("histogram_quantile" in query) == any(name.endswith("_bucket") for name in found)
+    assert ("histogram_quantile" in query) == any(name.endswith("_bucket") for name in metrics)
 
 
 @run_each("rule", RULES.values(), ids=list(RULES))

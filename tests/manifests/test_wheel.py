@@ -130,8 +130,8 @@ def test_commands_on_files_need_no_extra(python: Path, tmp_path: Path) -> None:
 def test_others_say_which_extra_is_missing(python: Path, tmp_path: Path) -> None:
     needing = {words: extra for extra, commands in NEEDED.items() for words in commands}
     done = _each(python, tmp_path, *needing)
-    said = "dynamo-webhooks {}: needs packages that are not installed; run pip install '.[{}]' in a checkout, or "
-    wanted = [said.format(words.split()[0], extra) for words, extra in needing.items()]
+    sentence = "dynamo-webhooks {}: needs packages that are not installed; run pip install '.[{}]' in a checkout, or "
+    wanted = [sentence.format(words.split()[0], extra) for words, extra in needing.items()]
     assert [line.partition("pip install 'WHEEL")[0] for line in done.stderr.splitlines()] == wanted
     assert done.stdout == "= 2\n" * len(needing)
 

@@ -14,7 +14,7 @@ from tests.cli.docs.test_site_browser import serving
 from tests.cli.samples import BAD, BAD_RULE, GOOD
 from tools.playground.__main__ import HERE, ROOT, SCRATCH, SITE, build
 
-_PATIENCE: Final = 180  # seconds for an answer, on a machine that does much else
+_WAIT_SECONDS: Final = 180  # for an answer, on a machine that does much else
 EXAMPLE: Final = (HERE / "page" / "example.yaml").read_text()
 PANEL: Final = "document.getElementById('panel').innerText"
 STATUS: Final = "document.getElementById('status').textContent"
@@ -41,7 +41,7 @@ def site() -> Iterator[str]:
 
 async def until(page: Browser, expression: str) -> Any:
     """The value of an expression once it is true."""
-    async with asyncio.timeout(_PATIENCE):
+    async with asyncio.timeout(_WAIT_SECONDS):
         while not (value := await page.ask(expression)):  # noqa: ASYNC110 - what is waited for is in another process
             await asyncio.sleep(0.05)
     return value
@@ -55,8 +55,8 @@ async def write(page: Browser, text: str, expected: str) -> str:
         await until(page, f"!({BUSY}) && ({STATUS} + {PANEL}).includes({json.dumps(expected)})")
     except TimeoutError:
         pytest.fail(f"the page must say {expected!r}, got {await page.ask(f'[{BUSY}, {STATUS}, {PANEL}].join()')!r}")
-    told: str = await page.ask(PANEL)
-    return told
+    panel: str = await page.ask(PANEL)
+    return panel
 
 
 def fragment(state: object) -> str:
@@ -85,8 +85,8 @@ async def test_a_broken_graph_is_marked_as_one_types(site: str, capsys: pytest.C
             times.append(await page.ask("Number(document.getElementById('status').dataset.milliseconds)"))
         with capsys.disabled():
             print(f"\nplayground: first answer after {ready} ms, five components in {sorted(times)[len(times) // 2]} ms, {times}")
-        assert {one for one in page.requested if not one.startswith((f"{site}/", "data:"))} == set()
-        assert any(one.endswith("pyodide.asm.wasm") for one in page.requested)  # those of the worker are seen, too
+        assert {url for url in page.requested if not url.startswith((f"{site}/", "data:"))} == set()
+        assert any(url.endswith("pyodide.asm.wasm") for url in page.requested)  # those of the worker are seen, too
         assert page.complaints == []
 
 
@@ -179,10 +179,10 @@ async def test_malicious_input_does_no_harm(site: str) -> None:
         await page.open(f"{site}/playground/{odd}")
         await until(page, f"{STATUS}.includes('for operator 1.6: 0 errors')")
         html = "<img src=x onerror=ran=1>"
-        told = await write(
+        panel = await write(
             page, BAD.replace("  name: bad", f"  name: '{html}'\n  annotations: {{nvidia.com/enable-grove: '{html}'}}"), "must"
         )
-        assert html in told
+        assert html in panel
         await page.ask("document.getElementById('tab-render').click()")
         await until(page, f"!({BUSY})")
         await page.ask("document.getElementById('tab-check').click()")
@@ -208,5 +208,5 @@ async def test_both_themes_can_be_read_at_each_width(site: str, *, dark: bool, w
             assert contrast(luminance(await page.ask(style.format(place, "color"))), behind) > 4.5, place
         assert await page.ask("document.documentElement.scrollWidth <= innerWidth")
         await page.ask((SCRATCH / "node_modules" / "axe-core" / "axe.min.js").read_text() + "; 1")
-        found = await page.ask("axe.run().then(({violations}) => violations.map(({id, impact, nodes}) => [id, impact, nodes[0].html]))")
-        assert [one for one in found if one[1] in ("serious", "critical")] == []
+        faults = await page.ask("axe.run().then(({violations}) => violations.map(({id, impact, nodes}) => [id, impact, nodes[0].html]))")
+        assert [fault for fault in faults if fault[1] in ("serious", "critical")] == []

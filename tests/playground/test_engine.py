@@ -52,8 +52,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ask(text: str, view: str, line: str = "1.5", facts: str = "") -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(engine.answer(text, view, line, facts))
-    return told
+    answer: dict[str, Any] = json.loads(engine.answer(text, view, line, facts))
+    return answer
 
 
 def test_it_runs_without_what_a_browser_lacks(folder: Path) -> None:
@@ -81,10 +81,10 @@ def test_each_view_is_what_its_command_prints(command: Command, folder: Path) ->
         "render": ["render", "input.yaml"],
     }.items():
         printed = command(*words, "--line", "1.5")
-        told = ask(BAD, view)
-        assert (told["text"], told["code"], told["version"]) == (printed.out, printed.code, "v1alpha1"), view
-    told = ask(BAD, "check")
-    assert [(each["rule"], each["line"]) for each in told["report"]["findings"]] == [(BAD_RULE, 10)]
+        answer = ask(BAD, view)
+        assert (answer["text"], answer["code"], answer["version"]) == (printed.out, printed.code, "v1alpha1"), view
+    answer = ask(BAD, "check")
+    assert [(each["rule"], each["line"]) for each in answer["report"]["findings"]] == [(BAD_RULE, 10)]
     assert "is invalid" in ask(BAD, "answer")["text"]
     assert ask(BAD, "explain")["text"] == command("explain", BAD_RULE).out
     assert ask(GOOD, "explain")["text"] == command("explain", "DynamoGraphDeployment").out
@@ -98,9 +98,9 @@ def test_line_and_facts_are_those_that_are_named_and_no_other_command_can_be_run
 
 
 def test_a_message_is_explained_whatever_the_view() -> None:
-    told = ask('* spec.restart.strategy.order[1]: must be a component of this graph, got "wroker" [restart-order-unknown]', "render")
-    assert told["view"] == "explain"
-    assert told["text"].startswith("# restart-order-unknown (DYN135, error)")
+    answer = ask('* spec.restart.strategy.order[1]: must be a component of this graph, got "wroker" [restart-order-unknown]', "render")
+    assert answer["view"] == "explain"
+    assert answer["text"].startswith("# restart-order-unknown (DYN135, error)")
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,11 @@ __all__ = ["wheel"]
 def wheels(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The wheel, and what it needs as wheels again, made of what is installed here."""
     folder = tmp_path_factory.mktemp("wheels")
-    found = [wheel]
+    paths = [wheel]
     for name in sorted(needed(metadata.distribution("dynamo-webhooks"))):
-        found.append(folder / f"{name}.whl")
-        write_zip(found[-1], {str(file): file.read_binary() for file in files(name)}, 0)
-    return found
+        paths.append(folder / f"{name}.whl")
+        write_zip(paths[-1], {str(file): file.read_binary() for file in files(name)}, 0)
+    return paths
 
 
 @pytest.fixture(scope="session")

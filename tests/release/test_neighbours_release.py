@@ -37,7 +37,7 @@ SCRATCH: Final = "/" + "tmp"  # in the image, where it is a memory of its own
 PYTHON: Final = f"{HOME}/bin/python"
 SCRIPT: Final = f"{HOME}/bin/dynamo-webhooks"
 CI: Final = os.environ.get("CI") == "true"
-PATIENCE: Final = 2400  # seconds, for two releases at once; two idle cores take three minutes
+WAIT_SECONDS: Final = 2400  # for two releases at once; two idle cores take three minutes
 # what tests the compiled modules
 COMPILED: Final = [f"tests/{room}" for room in ("admission", "api", "conversion", "laws", "policies", "webhooks")]
 
@@ -74,7 +74,7 @@ def release(tagged: Path) -> Path:
 
 def _released(clone: Path, umask: int) -> Path:
     command = [sys.executable, "-m", "tools.release"]
-    done = subprocess.run(command, cwd=clone, capture_output=True, text=True, check=False, umask=umask, timeout=PATIENCE)
+    done = subprocess.run(command, cwd=clone, capture_output=True, text=True, check=False, umask=umask, timeout=WAIT_SECONDS)
     assert done.returncode == 0, done.stderr
     return clone / "dist"
 
@@ -86,8 +86,8 @@ def _lacking(why: str) -> NoReturn:
 
 
 def _file(dist: Path, pattern: str) -> Path:
-    [found] = dist.glob(pattern)
-    return found
+    [path] = dist.glob(pattern)
+    return path
 
 
 @pytest.mark.nightly
@@ -95,10 +95,10 @@ def test_two_releases_from_other_folders_under_other_umasks_have_the_same_bytes(
     clone = tagged.parent / "another-folder"
     git(tagged.parent, "clone", "--quiet", str(tagged), str(clone))
     dists = (release, _released(clone, 0o077))
-    one, another = ({file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in dist.iterdir()} for dist in dists)
-    assert one == another
-    assert len(one) == 12
-    assert "dynamo-webhooks.pyz" in one
+    first, another = ({file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in dist.iterdir()} for dist in dists)
+    assert first == another
+    assert len(first) == 12
+    assert "dynamo-webhooks.pyz" in first
 
 
 def test_sums_name_every_file_with_its_digest(release: Path) -> None:
@@ -137,9 +137,9 @@ def test_the_pyz_serves_editors_and_the_extension_brings_it(release: Path, bare:
     packed = release / "dynamo-webhooks.pyz"
     first = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}
     sent = [first, {"jsonrpc": "2.0", "id": 2, "method": "shutdown"}, {"jsonrpc": "2.0", "method": "exit"}]
-    asked = b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in (json.dumps(one).encode() for one in sent))
+    messages = b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in (json.dumps(message).encode() for message in sent))
     around = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
-    done = subprocess.run([bare, packed, "lsp"], env=around, input=asked, capture_output=True, check=False, cwd=tmp_path)
+    done = subprocess.run([bare, packed, "lsp"], env=around, input=messages, capture_output=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, b"")
     assert b'"codeLensProvider"' in done.stdout
     extension = read_zip(_file(release, "*.vsix"))
@@ -157,8 +157,8 @@ def test_a_wheel_installs_from_its_lock(release: Path, tmp_path: Path, pattern: 
     subprocess.run([*install, "--require-hashes", "--requirement", release / "requirements-files.lock"], check=True)
     subprocess.run([*install, "--no-deps", wheel], check=True)
     done = subprocess.run([python, "-m", "dynamo_webhooks", "version"], capture_output=True, text=True, check=False, cwd=tmp_path)
-    said = json.loads(done.stdout or "{}")
-    assert (done.returncode, said.get("version"), said.get("compiled")) == (0, "0.1.0", compiled), done.stderr
+    report = json.loads(done.stdout or "{}")
+    assert (done.returncode, report.get("version"), report.get("compiled")) == (0, "0.1.0", compiled), done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -193,8 +193,8 @@ def test_the_wheel_for_musl_differs_in_its_modules_which_need_python_and_musl_al
     offered = _symbols("--defined-only", Path(f"/lib/ld-musl-{platform.machine()}.so.1"))
     for name in musl.keys() - glibc.keys():
         (tmp_path / "module.so").write_bytes(musl[name])
-        asked = _symbols("--undefined-only", tmp_path / "module.so")
-        assert {symbol for symbol in asked if not symbol.startswith(("Py", "_Py"))} <= offered, name
+        wanted = _symbols("--undefined-only", tmp_path / "module.so")
+        assert {symbol for symbol in wanted if not symbol.startswith(("Py", "_Py"))} <= offered, name
 
 
 def _symbols(which: str, file: Path) -> set[str]:
@@ -337,10 +337,10 @@ def test_the_servers_container_serves_from_its_mounts_while_no_api_server_can_be
     for name, content in files.items():
         (image / name).parent.mkdir(parents=True, exist_ok=True)
         (image / name).write_bytes(content)
-    told = {"POD_NAMESPACE": "dynamo-system", "POD_NAME": "p", "POD_SERVICE_ACCOUNT": "dynamo-webhooks-reconciler"}
+    pod = {"POD_NAMESPACE": "dynamo-system", "POD_NAME": "p", "POD_SERVICE_ACCOUNT": "dynamo-webhooks-reconciler"}
     away = {"KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": str(ports[3])}
     command = _inside(image, [SCRIPT, *container["args"]])
-    with running(Process("container", command, tmp_path / "container.log", {**told, **away, "PYTHONDONTWRITEBYTECODE": "1"})) as process:
+    with running(Process("container", command, tmp_path / "container.log", {**pod, **away, "PYTHONDONTWRITEBYTECODE": "1"})) as process:
         wait_until(lambda: "ready https://" in process.text(), "the container being ready", process)
         trusting = ssl.create_default_context(cadata=ca.cert_pem.bytes().decode())
         with (

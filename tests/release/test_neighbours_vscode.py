@@ -18,7 +18,7 @@ from tools.release.source import Source
 
 SOURCE: Final = Source("0.1.0", "0" * 40, 1_700_000_000, "", "https://github.com/OWNER/dynamo-webhooks")
 MANIFEST: Final[dict[str, Any]] = json.loads((ROOT / vsix.FOLDER / "package.json").read_text())
-PATIENCE: Final = 900  # seconds: each test starts a server or two
+WAIT_SECONDS: Final = 900  # each test starts a server or two
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def npm(folder: Path, script: str) -> str:
     around = {**os.environ, "DYNAMO_WEBHOOKS": str(Path(sys.executable).parent / "dynamo-webhooks")}
-    done = subprocess.run(["npm", "run", script], cwd=folder, env=around, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    done = subprocess.run(["npm", "run", script], cwd=folder, env=around, capture_output=True, text=True, check=False, timeout=WAIT_SECONDS)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -65,7 +65,7 @@ def test_its_package_holds_what_it_runs_and_is_made_of_the_same_bytes_twice(fold
     vsix.write_bill(folder, tmp_path / "bill.json", SOURCE)
     text = (tmp_path / "bill.json").read_text()
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
-    listed = {one["name"] for one in json.loads(text)["components"]}
+    listed = {component["name"] for component in json.loads(text)["components"]}
     assert {"vscode-languageclient", "vscode-jsonrpc", "minimatch"} <= listed
     third = held["extension/THIRD-PARTY.txt"].decode()
     assert all(re.search(rf"^{re.escape(name)} \d", third, re.MULTILINE) for name in listed)
@@ -90,6 +90,6 @@ def test_its_packages_are_pinned_by_digest_and_run_no_script() -> None:
 def test_its_commands_and_settings_are_those_of_its_code() -> None:
     code = (ROOT / vsix.FOLDER / "src" / "extension.ts").read_text().replace("${SECTION}", "dynamoWebhooks")
     registered = set(re.findall(r"registerCommand\(`([\w.]+)`", code))
-    assert registered == {one["command"] for one in MANIFEST["contributes"]["commands"]}
+    assert registered == {command["command"] for command in MANIFEST["contributes"]["commands"]}
     read = {f"dynamoWebhooks.{name}" for name in re.findall(r"settings\.get<[^>]+>\('([\w.]+)'", code)}
     assert read == MANIFEST["contributes"]["configuration"]["properties"].keys()

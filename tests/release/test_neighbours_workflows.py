@@ -21,7 +21,7 @@ def test_it_finds_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "message"),
     [
         ("${{ github.repository }}", "${{ github.repo }}", 'property "repo" is not defined'),
         ("needs: build", "needs: built", 'needs job "built" which does not exist'),
@@ -29,8 +29,8 @@ def test_it_finds_nothing() -> None:
         ("contents: write", "content: write", 'unknown permission scope "content"'),
     ],
 )
-def test_it_finds_a_planted_mistake(tmp_path: Path, before: str, after: str, told: str) -> None:
+def test_it_finds_a_planted_mistake(tmp_path: Path, before: str, after: str, message: str) -> None:
     text = (FOLDER / "release.yml").read_text()
     assert before in text
     (tmp_path / "release.yml").write_text(text.replace(before, after, 1))
-    assert told in _found(tmp_path / "release.yml")
+    assert message in _found(tmp_path / "release.yml")

@@ -15,14 +15,14 @@ from tests.manifests.test_wheel import GRAPH, OPERATOR
 from tools.release.archives import START, merge_wheels, read_zip, write_pyz, write_zip
 from tools.release.source import ReleaseError
 
-PATIENCE = 60  # seconds
+WAIT_SECONDS = 60
 SUFFIX = importlib.machinery.EXTENSION_SUFFIXES[0]
 
 
 def run(python: Path, packed: Path, home: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [str(python), str(packed), *words]
     around = {"HOME": str(home), "TMPDIR": str(home), **environment}
-    return subprocess.run(command, cwd=home, env=around, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    return subprocess.run(command, cwd=home, env=around, capture_output=True, text=True, check=False, timeout=WAIT_SECONDS)
 
 
 def unpacked(home: Path) -> list[Path]:
@@ -84,7 +84,7 @@ def test_a_folder_that_others_may_write_is_not_run(bare: Path, packed: Path, hom
 def test_two_first_starts_at_once_unpack_one_folder(bare: Path, packed: Path, home: Path) -> None:
     command = [str(bare), str(packed), "check", "graph.yaml", "-q"]
     both = [subprocess.Popen(command, cwd=home, env={"HOME": str(home)}, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    assert [(each.communicate(timeout=PATIENCE)[0].count("DYN201"), each.returncode) for each in both] == [(1, 1), (1, 1)]
+    assert [(each.communicate(timeout=WAIT_SECONDS)[0].count("DYN201"), each.returncode) for each in both] == [(1, 1), (1, 1)]
     assert len(unpacked(home)) == 1
 
 

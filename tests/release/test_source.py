@@ -35,10 +35,10 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_tagged_commit_is_released_under_its_version(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     git(repository, "tag", "reviewed")  # tags that name no version are not ours to judge
-    found = source.read_source()
-    assert (found.version, found.notes, len(found.commit)) == ("0.1.0", "The first.\n", 40)
-    assert found.epoch > 1_600_000_000
-    assert found.url == "https://github.com/OWNER/dynamo-webhooks"
+    release = source.read_source()
+    assert (release.version, release.notes, len(release.commit)) == ("0.1.0", "The first.\n", 40)
+    assert release.epoch > 1_600_000_000
+    assert release.url == "https://github.com/OWNER/dynamo-webhooks"
     monkeypatch.setenv("REPOSITORY", "me/mine")
     assert source.read_source().url == "https://github.com/me/mine"
 
@@ -46,13 +46,13 @@ def test_a_tagged_commit_is_released_under_its_version(repository: Path, monkeyp
 def test_a_commit_without_its_tag_is_refused(repository: Path) -> None:
     wanted = "HEAD must have the tag v0.1.0, after the version in pyproject.toml"
     git(repository, "tag", "v0.2.0")
-    with pytest.raises(ReleaseError) as told:
+    with pytest.raises(ReleaseError) as raised:
         source.read_source()
-    assert str(told.value) == f"{wanted}, and no other of a version, got v0.1.0, v0.2.0; correct one of both"
+    assert str(raised.value) == f"{wanted}, and no other of a version, got v0.1.0, v0.2.0; correct one of both"
     git(repository, "tag", "--delete", "v0.1.0", "v0.2.0")
-    with pytest.raises(ReleaseError) as told:
+    with pytest.raises(ReleaseError) as raised:
         source.read_source()
-    assert str(told.value) == f"{wanted}, got none; run git tag v0.1.0"
+    assert str(raised.value) == f"{wanted}, got none; run git tag v0.1.0"
 
 
 def test_a_working_tree_with_changes_is_refused(repository: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_working_tree_with_changes_is_refused(repository: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changelog", "told"),
+    ("changelog", "message"),
     [
         (
             "## Unreleased\n\n## 0.0.9\n\nOld.\n",
@@ -78,10 +78,10 @@ def test_a_working_tree_with_changes_is_refused(repository: Path) -> None:
         ),
     ],
 )
-def test_a_changelog_that_lacks_the_section_is_refused(changelog: str, told: str) -> None:
+def test_a_changelog_that_lacks_the_section_is_refused(changelog: str, message: str) -> None:
     with pytest.raises(ReleaseError) as raised:
         source.section(changelog, "0.1.0")
-    assert str(raised.value) == told
+    assert str(raised.value) == message
 
 
 def test_a_section_may_have_a_date_and_ends_at_the_next_one() -> None:

@@ -47,7 +47,7 @@ def test_what_stays_when_the_version_changes_is_named(command: Command, files: F
 
 
 @pytest.mark.parametrize(
-    ("left", "new", "paths", "found"),
+    ("left", "new", "paths", "rules"),
     [
         (GOOD, f"{GOOD.replace('good', 'third')}---\n{AFTER}", "deploy/new.yaml", [RULE]),  # it has left a file that is still there
         ("a: [\n", AFTER, "deploy/new.yaml", []),  # what can't be read has not left it
@@ -55,17 +55,17 @@ def test_what_stays_when_the_version_changes_is_named(command: Command, files: F
         (BETA, GOOD, "deploy", [RULE]),  # another version is the same object
     ],
 )
-def test_what_is_a_move(command: Command, files: Files, repository: Repository, left: str, new: str, paths: str, found: list[str]) -> None:
+def test_what_is_a_move(command: Command, files: Files, repository: Repository, left: str, new: str, paths: str, rules: list[str]) -> None:
     files(deploy__g=left, deploy__new=new)
-    assert _found(_check(command, paths)) == found
+    assert _found(_check(command, paths)) == rules
 
 
 def test_each_of_two_copies_has_its_own_past(command: Command, files: Files, repository: Repository) -> None:
     files(overlay__g=AFTER)
     repository.commit()
     files(overlay__g=BEFORE)
-    found = _check(command, ".").json["findings"]
-    assert [(one["file"], one["rule"]) for one in found if one["level"] == "error"] == [("overlay/g.yaml", RULE)]
+    findings = _check(command, ".").json["findings"]
+    assert [(finding["file"], finding["rule"]) for finding in findings if finding["level"] == "error"] == [("overlay/g.yaml", RULE)]
     files(deploy__g=f"# first\n{BEFORE}---\n{BEFORE}")
     repository.commit()
     files(deploy__g=AFTER)

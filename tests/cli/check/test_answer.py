@@ -28,10 +28,10 @@ DEPRECATED = "nvidia.com/v1alpha1 DynamoGraphDeployment is deprecated; use nvidi
 
 
 def _answer(text: str, operation: str = CREATE, old: dict[str, Any] | None = None, **settings: Any) -> ServerResponse:
-    (found,) = find_manifests(load_documents(text))
-    before = copy.deepcopy((found.data, old))
-    answer = simulate_server(found, operation, old, ValidationSettings(**settings))
-    assert (found.data, old) == before, "the pipeline gets the object next"
+    (parsed,) = find_manifests(load_documents(text))
+    before = copy.deepcopy((parsed.data, old))
+    answer = simulate_server(parsed, operation, old, ValidationSettings(**settings))
+    assert (parsed.data, old) == before, "the pipeline gets the object next"
     return answer
 
 
@@ -80,8 +80,8 @@ def test_a_list_that_is_too_short_is_quoted_by_its_length() -> None:
 def test_pods_of_roles_are_judged_as_the_webhook_judges_them(probe: str, refused: list[str]) -> None:
     """At its stage, though with the whole schema; not in the namespace of another operator, nor what the stored object has."""
     pods = [
-        f"podTemplate: {{spec: {{containers: [{{name: main, image: 'i:1.6.0', livenessProbe: {{{one}}}}}]}}}}"
-        for one in (probe, GOOD_PROBE)
+        f"podTemplate: {{spec: {{containers: [{{name: main, image: 'i:1.6.0', livenessProbe: {{{fields}}}}}]}}}}"
+        for fields in (probe, GOOD_PROBE)
     ]
     roles = f"[{{name: leader, {pods[0]}}}, {{name: worker, {pods[1]}}}]"
     text = graph(f"name: w, type: worker, multinode: {{nodeCount: 2}}, roles: {roles}")
@@ -90,11 +90,11 @@ def test_pods_of_roles_are_judged_as_the_webhook_judges_them(probe: str, refused
 
     def judge(expected: list[str], operation: str = CREATE, old: Any = None, **facts: Any) -> None:
         settings = ValidationSettings(facts_from({**values, **facts}))
-        (found,), (again,) = (find_manifests(load_documents(text)) for _ in range(2))
-        answer = simulate_server(found, operation, old, settings)
-        findings = [one for one in check_object(again, operation, old, settings).findings if one.level == ERROR]
-        assert sorted(field for field, _ in answer.causes) == sorted(one.path for one in findings) == expected
-        assert {answer.stage or POLICIES, *(one.stage for one in findings)} == {POLICIES}
+        (parsed,), (again,) = (find_manifests(load_documents(text)) for _ in range(2))
+        answer = simulate_server(parsed, operation, old, settings)
+        findings = [finding for finding in check_object(again, operation, old, settings).findings if finding.level == ERROR]
+        assert sorted(field for field, _ in answer.causes) == sorted(finding.path for finding in findings) == expected
+        assert {answer.stage or POLICIES, *(finding.stage for finding in findings)} == {POLICIES}
 
     judge(places)
     judge([], excludedNamespaces=["llm"])
@@ -104,11 +104,11 @@ def test_pods_of_roles_are_judged_as_the_webhook_judges_them(probe: str, refused
 
 def test_the_schema_quotes_values_and_kubectl_lists_causes() -> None:
     text = GOOD.replace("replicas: 2", "replicas: -1") + "  pvcs:\n    - {name: x, create: true, size: 5}\n"
-    one = _answer(GOOD.replace("replicas: 2", "replicas: -1"))
+    single = _answer(GOOD.replace("replicas: 2", "replicas: -1"))
     cause = "spec.services.worker.replicas: Invalid value: -1: spec.services.worker.replicas in body should be greater than or equal to 0"
-    assert _stage(one) == (SCHEMA, 422, "Invalid")
-    assert one.message == f'DynamoGraphDeployment.nvidia.com "good" is invalid: {cause}'
-    assert one.kubectl_text == f'The DynamoGraphDeployment "good" is invalid: {cause}'
+    assert _stage(single) == (SCHEMA, 422, "Invalid")
+    assert single.message == f'DynamoGraphDeployment.nvidia.com "good" is invalid: {cause}'
+    assert single.kubectl_text == f'The DynamoGraphDeployment "good" is invalid: {cause}'
     several = _answer(text)
     assert several.kubectl_text.startswith('The DynamoGraphDeployment "good" is invalid: \n* spec.')
     assert several.message.startswith('DynamoGraphDeployment.nvidia.com "good" is invalid: [spec.')
@@ -152,16 +152,16 @@ def test_answers_and_findings_agree_on_recorded_objects(apart: int) -> None:
     wrong, stages = [], set()
     for case in islice(cases("schema.ndjson.gz", "schema"), 0, None, apart):
         text = json.dumps(case["object"], indent=1)
-        (found,), (again,) = (find_manifests(load_documents(text)) for _ in range(2))
-        answer = simulate_server(found, CREATE, None, ValidationSettings(facts))
+        (parsed,), (again,) = (find_manifests(load_documents(text)) for _ in range(2))
+        answer = simulate_server(parsed, CREATE, None, ValidationSettings(facts))
         plain = check_object(again, CREATE, None, ValidationSettings(Facts(operatorLine=Line.V1_2), defaults=False)).findings
-        findings = check_object(found, CREATE, None, ValidationSettings(facts)).findings
+        findings = check_object(parsed, CREATE, None, ValidationSettings(facts)).findings
         refused = any(finding.level == ERROR for finding in findings)
         stages.add(answer.stage)
         agree = answer.accepted is not refused and (answer.stage == "" or answer.stage in {finding.stage for finding in findings})
         invalid = any(finding.level == ERROR and finding.stage in (SCHEMA, CEL) for finding in plain)
         if not agree or invalid is case["expect"]["accepted"]:
             wrong.append((case["id"], answer.kubectl_text, [(finding.stage, finding.message) for finding in (*plain, *findings)]))
-        assert all(1 <= finding.position.line <= len(found.document.source.lines) for finding in plain)
+        assert all(1 <= finding.position.line <= len(parsed.document.source.lines) for finding in plain)
     assert not wrong, (len(wrong), wrong[:5])
     assert stages == {"", DECODE, SCHEMA, CEL, POLICIES}

@@ -41,7 +41,7 @@ def test_the_file_is_stable_and_says_what_it_knows(command: Command, files: File
     _update(command, "b.yaml", "a.yaml")
     first = Path(FILE).read_bytes()
     assert first.endswith(b"}\n")
-    assert [(one["name"], one["rule"], one["file"]) for one in _entries()] == [
+    assert [(entry["name"], entry["rule"], entry["file"]) for entry in _entries()] == [
         ("bad", BAD_RULE, "a.yaml"),
         ("warned", "warn-dynamo-namespace", "b.yaml"),
     ]
@@ -55,12 +55,12 @@ def test_a_new_finding_counts(command: Command, files: Files) -> None:
     _update(command, "a.yaml")
     files(a=TWO)
     report = _check(command, "a.yaml", "-o", "json").json
-    assert [(one["rule"], one["line"]) for one in report["findings"]] == [(BAD_RULE, 14)]
+    assert [(finding["rule"], finding["line"]) for finding in report["findings"]] == [(BAD_RULE, 14)]
     files(a=BAD, b=BAD.replace("name: bad", "name: other"))
     assert _check(command, "a.yaml", "b.yaml").code == 1
     files(b=BAD)  # one more of what is known is new
     report = _check(command, "a.yaml", "b.yaml", "-o", "json", "--ignore", "duplicate-object").json
-    assert [one["file"] for one in report["findings"]] == ["b.yaml"]
+    assert [finding["file"] for finding in report["findings"]] == ["b.yaml"]
 
 
 def test_what_is_no_longer_found_is_told_and_removed(command: Command, files: Files) -> None:
@@ -68,21 +68,21 @@ def test_what_is_no_longer_found_is_told_and_removed(command: Command, files: Fi
     _update(command, "a.yaml", "b.yaml")
     files(a=MENDED)
     ran = _check(command, "a.yaml")
-    told = f"no longer found: {BAD_RULE} in DynamoGraphDeployment llm/bad, spec.services[worker].ingress.host"
+    message = f"no longer found: {BAD_RULE} in DynamoGraphDeployment llm/bad, spec.services[worker].ingress.host"
     assert (ran.code, ran.err) == (
         0,
-        f"{FILE}: {told}; --update-baseline removes it\n1 object {BY_DEFAULT}: nothing found\n",
+        f"{FILE}: {message}; --update-baseline removes it\n1 object {BY_DEFAULT}: nothing found\n",
     )
     assert _check(command, "a.yaml", "-q").err == ""
     ran = _update(command, "a.yaml")
     assert ran.err.startswith(f"{FILE}: 1 known, 0 new, 1 removed\n")
-    assert [one["name"] for one in _entries()] == ["warned"]
+    assert [entry["name"] for entry in _entries()] == ["warned"]
 
 
 def test_what_was_not_looked_at_stays_known(command: Command, files: Files) -> None:
     files(a=BAD, b=WARNED, g=NEEDS_GROVE, u=UNSCHEMATIC.replace("bad", "u"))
     _update(command, "a.yaml", "b.yaml", "g.yaml", "u.yaml", "--set-fact", "grove=false")
-    names = [(one["name"], one["rule"]) for one in _entries()]
+    names = [(entry["name"], entry["rule"]) for entry in _entries()]
     assert {name for name, _ in names} == {"bad", "graph", "u", "warned"}
     assert {rule for name, rule in names if name == "u"} == {"schema-mismatch", "resources-quantity-invalid"}
     files(a=MENDED)
@@ -90,7 +90,7 @@ def test_what_was_not_looked_at_stays_known(command: Command, files: Files) -> N
     for words in (*ways, "u.yaml --no-schema", "u.yaml --op delete"):
         assert "no longer found" not in _check(command, *words.split()).err
         _update(command, *words.split())
-        assert [(one["name"], one["rule"]) for one in _entries()] == names, words
+        assert [(entry["name"], entry["rule"]) for entry in _entries()] == names, words
 
 
 def test_a_rule_that_is_no_more_is_removed(command: Command, files: Files) -> None:
@@ -109,14 +109,14 @@ def test_a_reason_that_somebody_wrote_stays(command: Command, files: Files) -> N
     Path(FILE).write_text(json.dumps(data))
     _update(command, "a.yaml")
     assert _entries()[0]["reason"] == "until the gateway is there"
-    [one] = _check(command, "a.yaml", "-o", "json").json["suppressed"]
-    assert (one["by"], one["reason"]) == ("baseline", "until the gateway is there")
+    [finding] = _check(command, "a.yaml", "-o", "json").json["suppressed"]
+    assert (finding["by"], finding["reason"]) == ("baseline", "until the gateway is there")
 
 
 def test_a_finding_of_no_object_is_known_by_its_file(command: Command, files: Files) -> None:
     files(a=GOOD + "# dynamo-webhooks: ignore[DYN202]\n")
     _update(command, "a.yaml")
-    assert [(one["file"], one["rule"]) for one in _entries()] == [("a.yaml", "ignore-without-reason")]
+    assert [(entry["file"], entry["rule"]) for entry in _entries()] == [("a.yaml", "ignore-without-reason")]
     assert _check(command, "a.yaml").code == 0
     files(a=GOOD)
     assert f"no longer found: ignore-without-reason in a.yaml; {'--update-baseline'}" in _check(command, "a.yaml").err
@@ -182,4 +182,4 @@ def test_an_object_is_outdated_only_where_all_files_of_its_name_were_looked_at(c
     assert _entries() == known
     files(dev__g=MENDED)
     _update(command, "dev", "prod")
-    assert {one["file"] for one in _entries()} == {"prod/g.yaml"}
+    assert {entry["file"] for entry in _entries()} == {"prod/g.yaml"}

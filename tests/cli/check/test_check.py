@@ -44,7 +44,7 @@ _REFUSED: Final = (
 
 
 @run_each(
-    ("words", "code", "said"),
+    ("words", "code", "expected"),
     [
         ((), 1, [("error", "is not a field of this kind; did you mean replicas?")]),
         (("--validate=strict",), 1, [("error", "is not a field of this kind; did you mean replicas?")]),
@@ -55,16 +55,16 @@ _REFUSED: Final = (
     ],
 )
 def test_unknown_fields_are_what_kubectl_makes_of_them(
-    command: Command, files: Files, words: Sequence[str], code: int, said: list[tuple[str, str]]
+    command: Command, files: Files, words: Sequence[str], code: int, expected: list[tuple[str, str]]
 ) -> None:
     files(a=GOOD.replace("replicas: 2", "replcas: 2"))
     ran = command("check", "a.yaml", "--answer", "-o", "json", *words)
     [answer] = ran.json["answers"]
-    warns = bool(said) and not code
-    assert (ran.code, [(one["level"], one["message"]) for one in ran.json["findings"]]) == (code, said)
-    assert {(one["rule"], one["line"]) for one in ran.json["findings"]} <= {("unknown-field", 10)}
+    warns = bool(expected) and not code
+    assert (ran.code, [(finding["level"], finding["message"]) for finding in ran.json["findings"]]) == (code, expected)
+    assert {(finding["rule"], finding["line"]) for finding in ran.json["findings"]} <= {("unknown-field", 10)}
     assert (answer["accepted"], answer["printed"]) == ((False, _REFUSED) if code else (True, ""))
-    warned = [one for one in answer["warnings"] if "unknown field" in one]
+    warned = [warning for warning in answer["warnings"] if "unknown field" in warning]
     assert warned == (['unknown field "spec.services.worker.replcas"'] if warns else [])
 
 
@@ -86,7 +86,7 @@ def test_our_kind_in_another_group_is_not_passed_over(command: Command, files: F
     assert (ran.code, finding["file"], finding["line"], finding["rule"]) == (1, "b.yaml", 1, "unknown-kind")
     wanted = "must be nvidia.com/v1alpha1 or nvidia.com/v1beta1 for DynamoGraphDeployment"
     assert finding["message"] == f'{wanted}, got "{version}"{more}'
-    [answer] = [one for one in ran.json["answers"] if one["object"]["name"] == "b"]
+    [answer] = [entry for entry in ran.json["answers"] if entry["object"]["name"] == "b"]
     assert answer["printed"].endswith(f'no matches for kind "DynamoGraphDeployment" in version "{version}"')
     assert command("check", ".", "--fix", "-q").code == (0 if fixed else 1)
     assert ("apiVersion: nvidia.com/v1alpha1\n" in (folder / "b.yaml").read_text()) is fixed
@@ -94,8 +94,8 @@ def test_our_kind_in_another_group_is_not_passed_over(command: Command, files: F
 
 def test_an_update_is_what_has_an_old_object(command: Command, files: Files) -> None:
     files(old=MODEL, new=MODEL.replace("baseModelName: b", "baseModelName: c") + "---\n" + MODEL.replace("name: m,", "name: other,"))
-    found = command("check", "new.yaml", "--old", "old.yaml", "-o", "json").json["findings"]
-    assert [finding["rule"] for finding in found] == ["model-base-name-immutable", "warn-base-model-change"]
+    findings = command("check", "new.yaml", "--old", "old.yaml", "-o", "json").json["findings"]
+    assert [finding["rule"] for finding in findings] == ["model-base-name-immutable", "warn-base-model-change"]
     assert command("check", "new.yaml", "--old", "old.yaml", "--op", "create").code == 0
     assert command("check", "new.yaml").code == 0
     ran = command("check", "new.yaml", "--old", "old.yaml", "--op", "update")
@@ -120,7 +120,7 @@ def test_old_and_new_in_two_versions_are_compared(command: Command, files: Files
 def test_defaults_reach_the_other_version_before_its_schema(command: Command, files: Files) -> None:
     """The default replicas; and one that is not v1beta1's own is judged all the same."""
     files(a=graph("name: worker, type: epp, experimental: {failover: {mode: InterPod, numShadows: 2}}"))
-    rules = {one["rule"] for one in command("check", "a.yaml", "-o", "json", "--line", "1.2").json["findings"]}
+    rules = {finding["rule"] for finding in command("check", "a.yaml", "-o", "json", "--line", "1.2").json["findings"]}
     assert "epp-config-required" in rules
     assert "epp-single-replica" not in rules
 
@@ -176,8 +176,8 @@ def test_rules_are_asked_where_something_is_selected_that_only_they_tell(
     monkeypatch.setattr(Admission, "judge", judge)
     files(a=GOOD.replace("replicas: 2", "replicas: -2"))
     ran = command("check", "a.yaml", "-o", "json", *words)
-    found = [finding["rule"] for finding in ran.json["findings"]]
-    assert (bool(calls), "schema-mismatch" in found) == (asked, words != ("--select", "unknown-field,unused-ignore"))
+    rules = [finding["rule"] for finding in ran.json["findings"]]
+    assert (bool(calls), "schema-mismatch" in rules) == (asked, words != ("--select", "unknown-field,unused-ignore"))
 
 
 NO_KIND: Final = "must be given: a kind of nvidia.com, such as DynamoGraphDeployment"
@@ -185,14 +185,14 @@ NO_VERSION: Final = "must be nvidia.com/v1alpha1 for DynamoModel, got nothing"
 
 
 @run_each("wrong", ["{}", "null", "5", "''", "absent", "other case"])
-@pytest.mark.parametrize(("field", "said"), [("kind", NO_KIND), ("apiVersion", NO_VERSION)])
-def test_an_object_of_ours_without_kind_or_version_is_refused(command: Command, files: Files, field: str, said: str, wrong: str) -> None:
+@pytest.mark.parametrize(("field", "message"), [("kind", NO_KIND), ("apiVersion", NO_VERSION)])
+def test_an_object_of_ours_without_kind_or_version_is_refused(command: Command, files: Files, field: str, message: str, wrong: str) -> None:
     both = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoModel"}
     other = {"absent": "metadata: {}", "other case": f"{field.swapcase()}: {both[field]}"}.get(wrong, f"{field}: {wrong}")
     files(a="".join(f"{other}\n" if name == field else f"{name}: {value}\n" for name, value in both.items()), other="kind: Kustomization\n")
     ran = command("check", "a.yaml", "other.yaml", "-o", "json", "--answer")
     (finding,) = ran.json["findings"]
-    assert (ran.code, finding["rule"], finding["path"], finding["message"]) == (1, "unknown-kind", field, said)
+    assert (ran.code, finding["rule"], finding["path"], finding["message"]) == (1, "unknown-kind", field, message)
     (answer,) = ran.json["answers"]
     assert (answer["status"], answer["reason"]) == (400, "BadRequest")
 
@@ -204,11 +204,11 @@ REQUEST: Final = manifest("DynamoGraphDeploymentRequest", "v1beta1", f"{{model: 
 def test_a_wrong_type_in_metadata_is_found_also_of_an_object_inside_another(command: Command, files: Files) -> None:
     """A server would answer 400."""
     files(r=REQUEST, root=REQUEST.replace("team: 7", "team: a").replace("{name: g,", "{name: g, labels: {a: 7}, uid: 5,"))
-    said = "r.yaml:5:108 error wrong-type (DYN002): spec.overrides.dgd.metadata.labels[team]: must be a string, got number\n"
+    message = "r.yaml:5:108 error wrong-type (DYN002): spec.overrides.dgd.metadata.labels[team]: must be a string, got number\n"
     known = ("--set-fact", "operatorScope=cluster", "--set-fact", "gpuDiscovery=true")
-    assert command("check", "-q", "r.yaml", *known) == (1, said, "")
-    found = command("check", "-q", "root.yaml", "-o", "json").json["findings"]
-    assert sorted(finding["path"] for finding in found) == ["metadata.labels[a]", "metadata.uid"]
+    assert command("check", "-q", "r.yaml", *known) == (1, message, "")
+    findings = command("check", "-q", "root.yaml", "-o", "json").json["findings"]
+    assert sorted(finding["path"] for finding in findings) == ["metadata.labels[a]", "metadata.uid"]
 
 
 @pytest.mark.parametrize(("metadata", "used"), [("{name: g}", "<namespace>-g"), ("{generateName: g-, namespace: llm}", "llm-<name>")])
@@ -245,7 +245,7 @@ def test_an_entry_that_the_api_server_would_drop_silently_is_a_warning(command: 
     )
     ran = command("check", "a.yaml", "--line", "1.2", "-o", "json")
     assert ran.code == 0
-    assert [(one["line"], one["rule"], one["level"], one["path"]) for one in ran.json["findings"]] == [
+    assert [(finding["line"], finding["rule"], finding["level"], finding["path"]) for finding in ran.json["findings"]] == [
         (6, "null-entry", "warning", "spec.services[w].labels[a]"),
         (7, "service-null", "warning", "spec.services[frontend]"),
     ]

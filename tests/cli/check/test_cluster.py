@@ -30,7 +30,7 @@ def _see(made: MemoryCluster, namespace: str = "") -> ClusterSnapshot:
 
 
 def _named(snapshot: ClusterSnapshot) -> list[str]:
-    return [one.name for one in snapshot.files]
+    return [file.name for file in snapshot.files]
 
 
 def test_every_object_is_a_text_with_its_own_name() -> None:
@@ -55,9 +55,9 @@ def test_every_object_is_a_text_with_its_own_name() -> None:
 @pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
 def test_a_version_that_is_served_is_asked_for(version: str) -> None:
     made = cluster(GOOD, served={"nvidia.com": frozenset({version})})
-    [one] = _see(made).files
-    assert isinstance(one, Source)
-    assert load_documents(one.text)[0].data["apiVersion"] == f"nvidia.com/{version}"
+    [file] = _see(made).files
+    assert isinstance(file, Source)
+    assert load_documents(file.text)[0].data["apiVersion"] == f"nvidia.com/{version}"
 
 
 def test_a_cluster_without_our_kinds_holds_nothing() -> None:
@@ -75,7 +75,7 @@ MODELS = "cluster:dynamomodels/llm/m"
 
 
 @pytest.mark.parametrize(
-    ("failing", "error", "said"),
+    ("failing", "error", "expected"),
     [
         (
             "dynamographdeployments",
@@ -88,20 +88,20 @@ MODELS = "cluster:dynamomodels/llm/m"
         ("list", UnavailableError(0, "", "nobody there"), "nobody there"),
     ],
 )
-def test_a_kind_that_can_not_be_listed_is_no_lost_cluster(failing: str, error: Exception, said: str | list[str]) -> None:
+def test_a_kind_that_can_not_be_listed_is_no_lost_cluster(failing: str, error: Exception, expected: str | list[str]) -> None:
     made = cluster(GOOD, MODEL)
     made.fail(lambda verb, resource, *_: error if failing in (verb, resource and resource.plural) else None)
     snapshot = _see(made)
-    lost = "" if isinstance(said, list) else f"the cluster can't be asked: {said}"
-    seen = [str(one) if isinstance(one, InputError) else one.name for one in snapshot.files]
-    assert (snapshot.unreachable, seen) == (lost, said if isinstance(said, list) else [])
+    lost = "" if isinstance(expected, list) else f"the cluster can't be asked: {expected}"
+    seen = [str(file) if isinstance(file, InputError) else file.name for file in snapshot.files]
+    assert (snapshot.unreachable, seen) == (lost, expected if isinstance(expected, list) else [])
 
 
 def test_the_command_checks_the_stored_objects(command: Command, connected: Callable[..., Any]) -> None:
     made = cluster(BAD, NEEDS_GROVE)
-    asked = connected(made)
+    connections = connected(made)
     report = command("check", "--cluster", "--context", "c", "-o", "json").json
-    assert asked == [("dynamo-webhooks-check", "", "c")]
+    assert connections == [("dynamo-webhooks-check", "", "c")]
     assert made.closed
     [finding] = report["findings"]
     assert (finding["rule"], finding["file"]) == (BAD_RULE, "cluster:dynamographdeployments/llm/bad")
@@ -122,8 +122,8 @@ def test_a_cluster_of_a_later_release_is_told_beside_the_line(command: Command, 
     for definition in (later, build("DynamoGraphDeploymentRequest", line=NEWEST)):
         asyncio.run(made.create(CRDS, definition))
     connected(made)
-    told = f"this cluster is newer than operator {NEWEST}: judged as {NEWEST}, fields unknown: DynamoGraphDeployment version v1"
-    assert f"; {told}" in command("check", "--cluster").err
+    note = f"this cluster is newer than operator {NEWEST}: judged as {NEWEST}, fields unknown: DynamoGraphDeployment version v1"
+    assert f"; {note}" in command("check", "--cluster").err
 
 
 def test_files_are_checked_though_the_cluster_is_out_of_reach(command: Command, files: Files, connected: Callable[..., Any]) -> None:
@@ -133,24 +133,24 @@ def test_files_are_checked_though_the_cluster_is_out_of_reach(command: Command, 
     files(a=BAD)
     ran = command("check", "--cluster", "a.yaml", "-q")
     why = "the cluster can't be asked: who are you?"
-    said = f"{why}\nnot evaluated: updates: {why}, so the stored object is not known; DynamoGraphDeployment llm/bad (a.yaml:1)\n"
-    assert (ran.code, ran.err) == (6, said)
+    message = f"{why}\nnot evaluated: updates: {why}, so the stored object is not known; DynamoGraphDeployment llm/bad (a.yaml:1)\n"
+    assert (ran.code, ran.err) == (6, message)
     assert BAD_RULE in ran.out
-    [note] = [one for one in command("check", "--cluster", "a.yaml", "-o", "json").json["notEvaluated"] if one["rule"] == "updates"]
+    [note] = [entry for entry in command("check", "--cluster", "a.yaml", "-o", "json").json["notEvaluated"] if entry["rule"] == "updates"]
     assert note["reason"] == "the cluster can't be asked: who are you?, so the stored object is not known"
 
 
 def test_an_object_with_odd_text_is_read_back_as_it_is(tmp_path: Path) -> None:
     odd = {"yes": "no", "n": "1:30", "e": "1e3", "block": "# dynamo-webhooks: ignore[x] y\n- a\n", "u": "\u2028\x7f é", "empty": ""}
     made = cluster(yaml.safe_dump({**yaml.safe_load(MODEL), "metadata": {"name": "m", "namespace": "n", "annotations": odd}}))
-    [one] = _see(made).files
-    assert isinstance(one, Source)
-    assert load_documents(one.text)[0].data["metadata"]["annotations"] == odd
+    [file] = _see(made).files
+    assert isinstance(file, Source)
+    assert load_documents(file.text)[0].data["metadata"]["annotations"] == odd
 
 
 def rules(report: Any) -> set[str]:
     """The rules that found an error."""
-    return {one["rule"] for one in report["findings"] if one["level"] == "error"}
+    return {finding["rule"] for finding in report["findings"] if finding["level"] == "error"}
 
 
 @pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
@@ -162,7 +162,7 @@ def test_files_are_judged_as_updates_of_live_objects(command: Command, files: Fi
     made.writes.clear()
     report = command("check", "chat.yaml", "new.yaml", *CLUSTER, "-o", "json").json
     assert rules(report) == {"dgd-backend-immutable"}
-    assert {one["file"] for one in report["findings"] if one["level"] == "error"} == {"chat.yaml"}
+    assert {finding["file"] for finding in report["findings"] if finding["level"] == "error"} == {"chat.yaml"}
     assert made.writes == []
     # elsewhere there is no such object
     assert rules(command("check", "chat.yaml", "--cluster", "-n", "other", "--line", "1.2", "-o", "json").json) == set()
@@ -174,7 +174,7 @@ def test_a_kind_that_may_not_be_listed_leaves_its_updates_unjudged(command: Comm
     connected(made)
     files(chat=FILE)
     ran = command("check", "chat.yaml", *CLUSTER, "--require-facts", "-o", "json")
-    [note] = [one for one in ran.json["notEvaluated"] if one["rule"] == "updates"]
+    [note] = [entry for entry in ran.json["notEvaluated"] if entry["rule"] == "updates"]
     assert (ran.code, note["reason"].partition(": ")[0]) == (5, "cluster:dynamographdeployments")
 
 
@@ -207,21 +207,21 @@ def test_a_namespace_that_refuses_objects_is_a_finding(
     ran = command("check", "chat.yaml", "--cluster", "--line", "1.2")
     assert "dgd-backend-immutable" in ran.out
     assert "in namespace llm where they name none" in ran.err
-    for name, said in (("nowhere", 'must be a namespace of the cluster, got "nowhere"'), ("going", '"going" is being deleted')):
-        found = command("check", "chat.yaml", "--cluster", "-n", name)
-        assert (said in found.out, "namespace-missing" in found.out) == (True, True), found.out
+    for name, message in (("nowhere", 'must be a namespace of the cluster, got "nowhere"'), ("going", '"going" is being deleted')):
+        done = command("check", "chat.yaml", "--cluster", "-n", name)
+        assert (message in done.out, "namespace-missing" in done.out) == (True, True), done.out
 
 
 def test_duplicates_and_nulls_of_a_server_side_apply_are_refused_at_their_places(
     command: Command, files: Files, connected: Callable[..., Any]
 ) -> None:
     made = cluster(BETA)
-    [metadata] = [one.obj["metadata"] for one in made.storage.records.values() if one.obj["kind"] == "DynamoGraphDeployment"]
+    [metadata] = [record.obj["metadata"] for record in made.storage.records.values() if record.obj["kind"] == "DynamoGraphDeployment"]
     metadata["managedFields"] = [{"manager": "argocd", "operation": "Apply", "apiVersion": "nvidia.com/v1beta1", "fieldsV1": {}}]
     connected(made)
     files(a=BETA.replace("spec:\n", "spec:\n  restart: null\n", 1).replace('1.5.0"}', '1.5.0", env: [{name: A}, {name: A}]}'))
-    found = command("check", "--cluster", "a.yaml", "-o", "json").json["findings"]
-    assert [(one["line"], one["path"]) for one in found if one["level"] == "error"] == [
+    findings = command("check", "--cluster", "a.yaml", "-o", "json").json["findings"]
+    assert [(finding["line"], finding["path"]) for finding in findings if finding["level"] == "error"] == [
         (5, "spec.restart"),
         (7, "spec.components[0].podTemplate.spec.containers[0].env[1]"),
     ]

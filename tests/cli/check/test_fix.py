@@ -87,8 +87,8 @@ def test_what_needs_a_person_stays_and_is_told(command: Command, files: Files) -
     folder = files(chat=text)
     ran = command("check", ".", "--fix", "-o", "json")
     assert ran.code == 1
-    told = {(finding["rule"], finding["path"]) for finding in ran.json["findings"]}
-    assert ("unknown-field", "spec.component") in told  # the field that it resembles is there
+    left = {(finding["rule"], finding["path"]) for finding in ran.json["findings"]}
+    assert ("unknown-field", "spec.component") in left  # the field that it resembles is there
     assert "  component:\n" in (folder / "chat.yaml").read_text()
 
 
@@ -137,21 +137,21 @@ def test_what_needs_no_judgement_makes_bad_examples_clean(subtests: pytest.Subte
     for rule in RULES:
         with subtests.test(rule.name):
             mends = [
-                mend(rule.name, text, one.facts) for one in blocks(rule, "bad") if one.old_text is None for text in versions(one.object)
+                mend(rule.name, text, bad.facts) for bad in blocks(rule, "bad") if bad.old_text is None for text in versions(bad.object)
             ]
             assert any(mends) == (rule.name in MENDED)
 
 
 def mend(rule: str, text: str, facts: Facts) -> bool:
     """Whether something of what a rule finds in a text is mended; if so, only that is gone."""
-    findings = [one for one in found(text, facts) if one.rule == rule]
-    some = [one for one in findings if one.edit is not None]
+    findings = [finding for finding in found(text, facts) if finding.rule == rule]
+    some = [finding for finding in findings if finding.edit is not None]
     done, code = fix_files(some)
     assert code == 0
     assert bool(done) == bool(some), text
-    for one in done:
-        left = [each for each in found(one.text, facts) if each.rule == rule]
-        assert len(left) == len(findings) - len(some), one.text
+    for file in done:
+        left = [each for each in found(file.text, facts) if each.rule == rule]
+        assert len(left) == len(findings) - len(some), file.text
     return bool(some)
 
 
@@ -196,10 +196,10 @@ def test_git_applies_a_diff(command: Command, files: Files, name: str, end: str)
     (folder / name).write_bytes(before)
     patch = command("check", name, "--fix", "--diff").out
     subprocess.run(["git", "apply", "-"], input=patch.encode(), check=True)
-    told = (folder / name).read_bytes()
+    patched = (folder / name).read_bytes()
     (folder / name).write_bytes(before)
     command("check", name, "--fix")
-    assert (folder / name).read_bytes() == told
+    assert (folder / name).read_bytes() == patched
 
 
 JSON = """\
@@ -231,7 +231,7 @@ def test_items_of_a_list_are_removed_from_the_end() -> None:
 
 TEXT = st.text(max_size=2)
 VALUES = st.recursive(
-    st.none() | st.integers() | TEXT, lambda one: st.lists(one, max_size=3) | st.dictionaries(TEXT, one, max_size=3), max_leaves=4
+    st.none() | st.integers() | TEXT, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3), max_leaves=4
 )
 PATHS = st.lists(st.text(max_size=2) | st.integers(-3, 3), min_size=1, max_size=4).map(tuple)
 

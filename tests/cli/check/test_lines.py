@@ -15,7 +15,7 @@ from tests.rows import run_each
 
 
 @run_each(
-    ("words", "line", "told"),
+    ("words", "line", "source"),
     [
         ([], "1.6", "the default"),
         (["--line", "1.2"], "1.2", "--line"),
@@ -33,12 +33,12 @@ from tests.rows import run_each
         (["--set-fact", "operatorVersion=1.2.0", "--line", "1.5"], "1.5", "--line"),
     ],
 )
-def test_the_line_is_said_with_what_told_it(words: list[str], line: str, told: str, files: Files, command: Command) -> None:
+def test_the_line_is_said_with_what_told_it(words: list[str], line: str, source: str, files: Files, command: Command) -> None:
     files(good=GOOD)
     other = "" if words else "; --line names another"
-    assert command("check", "good.yaml", *words).err == f"1 object checked for operator {line} ({told}{other}): nothing found\n"
+    assert command("check", "good.yaml", *words).err == f"1 object checked for operator {line} ({source}{other}): nothing found\n"
     summary = command("check", "good.yaml", "-o", "json", *words).json["summary"]
-    assert (summary["operatorLine"], summary["operatorLineFrom"]) == (line, told)
+    assert (summary["operatorLine"], summary["operatorLineFrom"]) == (line, source)
 
 
 @pytest.mark.parametrize("written", ["1.5", "'1.5'"])
@@ -78,8 +78,8 @@ def test_a_finding_names_the_line_that_it_begins_with(files: Files, command: Com
     old = graph(f"name: front, type: frontend, {MAIN}", _WORKER.replace("type: worker", "type: decode"))
     files(later=_LATER, old=old)
     words = ("check", "later.yaml", "--old", "old.yaml", "--set-fact", "grove=true")
-    found = {(one["path"], one.get("since", "")) for one in command(*words, "-o", "json").json["findings"]}
-    assert found >= {
+    rows = {(finding["path"], finding.get("since", "")) for finding in command(*words, "-o", "json").json["findings"]}
+    assert rows >= {
         ("spec.components[0].multinode", "1.6"),
         ("spec.components[1].roles[0].replicas", "1.6"),
         ("spec.components[1]", "1.5"),
@@ -92,8 +92,8 @@ def test_a_finding_names_the_line_that_it_begins_with(files: Files, command: Com
 
 def test_a_field_of_the_later_line_is_no_slip_of_the_pen_on_the_earlier_one(files: Files, command: Command) -> None:
     files(later=_LATER.replace("replicas: -1", "minAvailable: 1, minAvailabel: 1"))
-    found = command("check", "later.yaml", "--line", "1.2", "-o", "json").json["findings"]
-    assert [(one["message"], one["fix"]) for one in found if "spec.components[0].minAvail" in one["path"]] == [
+    findings = command("check", "later.yaml", "--line", "1.2", "-o", "json").json["findings"]
+    assert [(finding["message"], finding["fix"]) for finding in findings if "spec.components[0].minAvail" in finding["path"]] == [
         ("is a field of operator 1.3, not of 1.2", "remove the field, or use --line 1.3 if your operator is newer"),
         ("is not a field of this kind", "Remove the field, or correct its name"),
     ]
@@ -124,18 +124,18 @@ def test_references_to_checkpoints_are_told_on_the_way_to_1_5_alone(files: Files
     facts = ("--set-fact", "checkpoint=true")
     for line, upgrade, wanted in (("1.4", "1.6", [place]), ("1.2", "1.4", []), ("1.5", "1.6", [])):
         done = command("check", "a.yaml", "--line", line, "--upgrade-to", upgrade, *facts, "-o", "json")
-        found = [one for one in done.json["findings"] if one["rule"] == "checkpoint-ref-other-kind"]
-        assert [one["path"] for one in found] == wanted, (line, done.out)
+        rows = [row for row in done.json["findings"] if row["rule"] == "checkpoint-ref-other-kind"]
+        assert [row["path"] for row in rows] == wanted, (line, done.out)
         assert all(
-            one["message"].startswith('since operator 1.5: names a PodSnapshot, no longer the DynamoCheckpoint "warm"') for one in found
+            row["message"].startswith('since operator 1.5: names a PodSnapshot, no longer the DynamoCheckpoint "warm"') for row in rows
         )
 
 
 def test_each_line_on_the_way_says_what_it_finds_first(files: Files, command: Command) -> None:
     files(a=GRAPH, b=CHECKPOINT)
     done = command("check", ".", "--line", "1.2", "--upgrade-to", "1.6", *FACTS, "-o", "json")
-    found = [(one["rule"], one["message"].partition(":")[0], bool(one["fix"])) for one in done.json["findings"]]
-    assert found == [
+    rows = [(finding["rule"], finding["message"].partition(":")[0], bool(finding["fix"])) for finding in done.json["findings"]]
+    assert rows == [
         ("epp-runtime-config-forbidden", "since operator 1.5", True),
         ("runtime-version-required", "since operator 1.5", True),
         ("ckpt-kind-gone", "since operator 1.5", True),
@@ -143,8 +143,8 @@ def test_each_line_on_the_way_says_what_it_finds_first(files: Files, command: Co
     ]
     assert done.code == 1
     assert command("check", ".", "--line", "1.2", *FACTS).code == 0
-    said = command("check", "a.yaml", "--line", "1.5", "--upgrade-to", "1.6", *FACTS, "-o", "json").json["findings"]
-    assert [(one["rule"], one["message"].startswith("since operator 1.6: ")) for one in said] == [
+    findings = command("check", "a.yaml", "--line", "1.5", "--upgrade-to", "1.6", *FACTS, "-o", "json").json["findings"]
+    assert [(finding["rule"], finding["message"].startswith("since operator 1.6: ")) for finding in findings] == [
         ("epp-runtime-config-forbidden", False),
         ("runtime-version-required", False),
         ("multinode-type-unsupported", True),
@@ -168,7 +168,7 @@ def test_kinds_and_versions_of_operator_1_7_are_checked_by_their_schemas_alone(f
 
     def found(line: str) -> list[tuple[str, str, str, str]]:
         done = command("check", "a.yaml", "--line", line, "--set-fact", "operatorScope=cluster", "-o", "json")
-        return [(one["object"]["name"], one["level"], one["rule"], one["path"]) for one in done.json["findings"]]
+        return [(finding["object"]["name"], finding["level"], finding["rule"], finding["path"]) for finding in done.json["findings"]]
 
     assert found("1.7") == [  # E10, E18, E26
         ("a", "warning", "schema-mismatch", "spec.backends[0]"),
@@ -193,12 +193,12 @@ def test_a_live_request_that_lost_its_defaults_is_one_that_applies(files: Files,
     words = ("--line", "1.7", "--set-fact", "operatorScope=cluster", "-o", "json")
     assert command("check", "held.yaml", *words).json["findings"] == []
     assert command("check", "same.yaml", "--old", "held.yaml", *words).json["findings"] == []
-    found = command("check", "applied.yaml", "--old", "held.yaml", *words).json["findings"]
-    assert [one["rule"] for one in found] == rules
+    findings = command("check", "applied.yaml", "--old", "held.yaml", *words).json["findings"]
+    assert [finding["rule"] for finding in findings] == rules
 
 
 def test_an_upgrade_goes_through_every_release(files: Files, command: Command) -> None:
     files(good=GOOD)
-    found = command("check", "good.yaml", "--line", "1.5", "--upgrade-to", "1.7")
-    assert "operator 1.7 (--upgrade-to; upgrade from operator 1.5 to 1.6, then to 1.7: no release may be left out)" in found.err
+    ran = command("check", "good.yaml", "--line", "1.5", "--upgrade-to", "1.7")
+    assert "operator 1.7 (--upgrade-to; upgrade from operator 1.5 to 1.6, then to 1.7: no release may be left out)" in ran.err
     assert "left out" not in command("check", "good.yaml", "--line", "1.6", "--upgrade-to", "1.7").err

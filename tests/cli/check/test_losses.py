@@ -31,8 +31,8 @@ def _losses(obj: dict[str, Any], **words: Any) -> list[Loss]:
     return list(find_losses(obj, GRAPH, ALPHA, **words))
 
 
-def _told(found: list[Loss]) -> list[tuple[str, str, tuple[str | int, ...]]]:
-    return [(loss.rule.name, loss.level.value, loss.path) for loss in found]
+def _told(losses: list[Loss]) -> list[tuple[str, str, tuple[str | int, ...]]]:
+    return [(loss.rule.name, loss.level.value, loss.path) for loss in losses]
 
 
 @pytest.mark.parametrize("text", [GOOD, BOTH, GOOD.replace("metadata:\n  name: good\n  namespace: llm\n", "")])
@@ -42,10 +42,10 @@ def test_what_comes_home_is_no_finding(text: str) -> None:
 
 def test_a_remainder_that_was_damaged_by_hand_is_a_warning_at_its_annotation(command: Command, files: Files) -> None:
     files(a=GOOD.replace("  namespace: llm\n", f"  namespace: llm\n  annotations:\n    {KEY}: '{{broken'\n"))
-    (found,) = command("check", "a.yaml", "-o", "json").json["findings"]
-    assert (found["rule"], found["level"], found["stage"], found["line"]) == ("damaged-remainder", "warning", "conversion", 7)
-    assert found["path"] == f"metadata.annotations[{KEY}]"
-    assert "broken" not in found["message"]
+    (finding,) = command("check", "a.yaml", "-o", "json").json["findings"]
+    assert (finding["rule"], finding["level"], finding["stage"], finding["line"]) == ("damaged-remainder", "warning", "conversion", 7)
+    assert finding["path"] == f"metadata.annotations[{KEY}]"
+    assert "broken" not in finding["message"]
 
 
 def _otherwise(change: Any) -> Any:
@@ -76,8 +76,8 @@ def test_what_does_not_come_home_is_a_fault_of_ours(change: Any, path: tuple[str
     monkeypatch.setattr(module, "convert", _otherwise(change))
     monkeypatch.setattr(module, "_is_proven", lambda *_: False)
     obj = load_documents(BOTH)[0].data
-    (loss,) = found = _losses(obj)
-    assert _told(found) == [("conversion-loss", FAULT, path)]
+    (loss,) = losses = _losses(obj)
+    assert _told(losses) == [("conversion-loss", FAULT, path)]
     assert "secret" not in loss.text
     obj["metadata"]["annotations"][KEY] = '{"version":1,"spec":{}}'
     assert _told(_losses(obj)) == [("conversion-loss", FAULT if change is _raised else WARNING, path)]
@@ -87,8 +87,8 @@ def test_what_does_not_come_home_is_a_fault_of_ours(change: Any, path: tuple[str
 def test_a_conversion_that_raises_is_a_fault_without_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "convert", Mock(side_effect=KeyError("secret")))
     (loss,) = _losses(load_documents(GOOD)[0].data)
-    said = "the conversion to v1beta1 raised KeyError; this is an internal error"
-    assert (loss.rule.name, loss.level, loss.path, loss.text) == ("conversion-loss", FAULT, (), said)
+    message = "the conversion to v1beta1 raised KeyError; this is an internal error"
+    assert (loss.rule.name, loss.level, loss.path, loss.text) == ("conversion-loss", FAULT, (), message)
 
 
 def test_the_proof_holds_only_where_nothing_is_kept() -> None:
@@ -117,19 +117,19 @@ def test_what_the_api_server_would_refuse_is_an_error(command: Command, files: F
     files(a=long_beta(100_000))
     assert command("check", "a.yaml", "-o", "json", "--ignore", "field-without-effect").json["findings"] == []
     files(a=long_beta(300_000))
-    asked = command("check", "a.yaml", "-o", "json", "--select", LONG_REMAINDER.name)
-    (found,) = asked.json["findings"]
-    assert (found["path"], found["level"], asked.code) == ("spec.components[0].podTemplate.metadata.finalizers[0]", "error", 1)
-    assert found["message"] == "must be smaller: in v1alpha1 it needs 297 of 256 KiB of annotations"
-    assert f"{found['message']} [{LONG_REMAINDER.name}]" in command("check", "a.yaml", "--answer").out
+    ran = command("check", "a.yaml", "-o", "json", "--select", LONG_REMAINDER.name)
+    (finding,) = ran.json["findings"]
+    assert (finding["path"], finding["level"], ran.code) == ("spec.components[0].podTemplate.metadata.finalizers[0]", "error", 1)
+    assert finding["message"] == "must be smaller: in v1alpha1 it needs 297 of 256 KiB of annotations"
+    assert f"{finding['message']} [{LONG_REMAINDER.name}]" in command("check", "a.yaml", "--answer").out
 
 
 def test_what_is_stored_is_a_warning_beside_its_old_file(command: Command, files: Files, long: str) -> None:
     files(b=(files() / "a.yaml").read_text().replace("replicas: 2", "replicas: 3"))
-    asked = command("check", "b.yaml", "--line", "1.2", "--old", "a.yaml", "-o", "json", "--select", LONG_REMAINDER.name)
-    (found,) = asked.json["findings"]
-    assert (str(found["line"]), found["level"], asked.code) == (long, "warning", 0)
-    assert found["message"] == "must be smaller: 297 of 256 KiB of annotations in v1beta1; read-only there"
+    ran = command("check", "b.yaml", "--line", "1.2", "--old", "a.yaml", "-o", "json", "--select", LONG_REMAINDER.name)
+    (finding,) = ran.json["findings"]
+    assert (str(finding["line"]), finding["level"], ran.code) == (long, "warning", 0)
+    assert finding["message"] == "must be smaller: 297 of 256 KiB of annotations in v1beta1; read-only there"
 
 
 def test_convert_loses_nothing_of_it_and_says_that_it_is_refused(command: Command, files: Files, long: str) -> None:

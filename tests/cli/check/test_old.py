@@ -25,20 +25,20 @@ def live(**spec: Any) -> str:
 
 
 @run_each(
-    ("spec", "rules", "told"),
+    ("spec", "rules", "expected"),
     [
         ({}, [], [REPLICAS]),  # what the file never had stays as the cluster has it
         ({"backendFramework": "vllm"}, [IMMUTABLE, "warn-backend-framework-change"], ['- spec.backendFramework: "vllm"', REPLICAS]),
     ],
 )
 def test_a_file_is_applied_to_what_a_cluster_holds(
-    command: Command, files: Files, spec: dict[str, Any], rules: list[str], told: list[str]
+    command: Command, files: Files, spec: dict[str, Any], rules: list[str], expected: list[str]
 ) -> None:
     files(file=FILE, live=live(**spec))
-    assert [one["rule"] for one in command("check", "file.yaml", "--old", "live.yaml", "-o", "json").json["findings"]] == rules
+    assert [finding["rule"] for finding in command("check", "file.yaml", "--old", "live.yaml", "-o", "json").json["findings"]] == rules
     lines = [line.strip() for line in command("diff", "-q", "live.yaml", "file.yaml").out.splitlines()[1:]]
-    assert lines[: len(told)] == told
-    assert all(rule in line for rule, line in zip(rules, lines[len(told) :], strict=True))
+    assert lines[: len(expected)] == expected
+    assert all(rule in line for rule, line in zip(rules, lines[len(expected) :], strict=True))
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -50,5 +50,5 @@ def test_what_only_webhooks_write_is_no_difference(command: Command, files: File
 
 def test_an_edited_copy_of_what_a_cluster_holds_replaces_it(command: Command, files: Files) -> None:
     files(edited=live().replace("  backendFramework: vllm\n", ""), live=live())
-    found = command("check", "edited.yaml", "--old", "live.yaml", "-o", "json").json["findings"]
-    assert IMMUTABLE in {one["rule"] for one in found}
+    findings = command("check", "edited.yaml", "--old", "live.yaml", "-o", "json").json["findings"]
+    assert IMMUTABLE in {finding["rule"] for finding in findings}

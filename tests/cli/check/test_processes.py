@@ -31,8 +31,8 @@ def _listed(_: int, share: Sequence[int]) -> list[int]:
 
 def test_shares_come_back_in_their_order() -> None:
     here = os.getpid()
-    found = run_in_processes(lambda start, share: (start, os.getpid() == here, list(share)), range(10), 3, _nothing)
-    assert found == [(0, True, [0, 1, 2, 3]), (4, False, [4, 5, 6, 7]), (8, False, [8, 9])]
+    shares = run_in_processes(lambda start, share: (start, os.getpid() == here, list(share)), range(10), 3, _nothing)
+    assert shares == [(0, True, [0, 1, 2, 3]), (4, False, [4, 5, 6, 7]), (8, False, [8, 9])]
     assert run_in_processes(_listed, range(5), 3, _nothing) == [[0, 1, 2, 3, 4]]
 
 

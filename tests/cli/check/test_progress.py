@@ -92,8 +92,8 @@ def test_other_processes_add_to_what_is_shown_while_it_waits_for_them() -> None:
 
     assert run_in_processes(work, range(4), 2, tick) == ([2, 3] if seen else [4])
     assert seen in ([4], []), "two processors wait once"
-    for one in (reader, writer):
-        os.close(one)
+    for end in (reader, writer):
+        os.close(end)
 
 
 def test_a_cluster_that_is_read_slowly_tells_how_many_objects_were_read(monkeypatch: pytest.MonkeyPatch) -> None:

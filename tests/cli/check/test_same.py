@@ -64,7 +64,7 @@ ANYWHERE = MODEL.replace(", namespace: llm", "")
 
 
 @run_each(
-    ("contents", "found"),
+    ("contents", "twins"),
     [
         ({"a": f"{MODEL}---\n{GOOD}", "b": MODEL}, [("b.yaml", 3, "a.yaml")]),
         ({"a": f"{MODEL}---\n{GOOD}"}, []),
@@ -77,13 +77,13 @@ ANYWHERE = MODEL.replace(", namespace: llm", "")
     ],
 )
 def test_an_object_that_stands_twice_is_told_at_the_second_place(
-    command: Command, files: Files, contents: dict[str, str], found: list[tuple[str, int, str]]
+    command: Command, files: Files, contents: dict[str, str], twins: list[tuple[str, int, str]]
 ) -> None:
     files(**contents)
     paths = [f"{name.replace('__', '/')}.yaml" for name in contents]
     rows = command("check", *paths, "-o", "json").json["findings"]
-    told = "must name one object, and {}:1 has the same kind and name; of both, the one applied last stays"
-    assert [(row["file"], row["line"], row["message"]) for row in rows] == [(file, line, told.format(first)) for file, line, first in found]
+    text = "must name one object, and {}:1 has the same kind and name; of both, the one applied last stays"
+    assert [(row["file"], row["line"], row["message"]) for row in rows] == [(file, line, text.format(first)) for file, line, first in twins]
     assert {(row["rule"], row["level"]) for row in rows} <= {("duplicate-object", "warning")}
     assert rules(command, *paths, "--op", "delete") == []
 

@@ -124,7 +124,7 @@ def test_a_comment_is_needless_only_where_its_rule_could_have_spoken(word: str, 
 
 def test_each_finding_meets_the_comments_of_its_line_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     source = Source("a.yaml", f"a: b {REASONED}\n" * 1000)
-    found = [report_own(WRONG_TYPE, "error", "decode", source, Position(line, 1, 2), None, "", "") for line in range(1, 1001)]
+    findings = [report_own(WRONG_TYPE, "error", "decode", source, Position(line, 1, 2), None, "", "") for line in range(1, 1001)]
     met = Counter[int]()
     covers = _Ignore.covers
 
@@ -133,9 +133,9 @@ def test_each_finding_meets_the_comments_of_its_line_alone(monkeypatch: pytest.M
         return covers(ignore, finding)
 
     monkeypatch.setattr(_Ignore, "covers", counted)
-    suppress(source, found)
+    suppress(source, findings)
     assert set(met.values()) == {1}
-    assert len(met) == len(found)
+    assert len(met) == len(findings)
 
 
 BOTH = """\
@@ -157,7 +157,7 @@ def test_a_comment_silences_what_the_schema_says_of_the_same_value(command: Comm
     files(a=BOTH)
     ran = command("check", "--line", "1.2", "a.yaml", "-o", "json")
     assert (ran.code, ran.json["findings"]) == (0, [])
-    assert [(one["rule"], one["reason"]) for one in ran.json["suppressed"]] == [
+    assert [(finding["rule"], finding["reason"]) for finding in ran.json["suppressed"]] == [
         ("replicas-non-negative", 'the scaler takes it for "off" until May'),
         ("schema-mismatch", 'the scaler takes it for "off" until May'),
     ]

@@ -126,8 +126,8 @@ def test_a_file_that_is_a_template_is_said_in_one_line(command: Command, files: 
 def test_a_chart_is_passed_over_with_a_note(command: Command, files: Files) -> None:
     files(deploy__good=GOOD, deploy__chart__Chart="name: x\n", deploy__chart__templates__a=TEMPLATE, deploy__chart__values="a: 1\n")
     ran = command("check", "deploy")
-    said = "deploy/chart: is a Helm chart, and is skipped; check its output: helm template deploy/chart | dynamo-webhooks check -\n"
-    assert (ran.code, ran.err) == (0, said + f"1 object {BY_DEFAULT}: nothing found\n")
+    note = "deploy/chart: is a Helm chart, and is skipped; check its output: helm template deploy/chart | dynamo-webhooks check -\n"
+    assert (ran.code, ran.err) == (0, note + f"1 object {BY_DEFAULT}: nothing found\n")
     assert command("check", "deploy/chart").code == 3
     ran = command("check", "deploy/chart/templates/a.yaml", "deploy/good.yaml")  # as a shell or a hook names them
     passed = "deploy/chart/templates/a.yaml:4:10: is a template ({{ .Release.Name }} on line 4) of a Helm chart, and is skipped"

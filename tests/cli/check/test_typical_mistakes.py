@@ -100,18 +100,18 @@ MISTAKES: Final = [
 
 
 def _mistaken(right: str, wrong: str) -> str:
-    head, found, tail = GRAPH.rpartition(right)
-    assert found
+    head, middle, tail = GRAPH.rpartition(right)
+    assert middle
     return f"{head}{wrong}{tail}"
 
 
-@run_each(("right", "wrong", "said"), MISTAKES)
-def test_a_mistake_is_one_finding_with_its_place_and_remedy(command: Command, files: Files, right: str, wrong: str, said: str) -> None:
+@run_each(("right", "wrong", "line"), MISTAKES)
+def test_a_mistake_is_one_finding_with_its_place_and_remedy(command: Command, files: Files, right: str, wrong: str, line: str) -> None:
     files(a=_mistaken(right, wrong))
-    [one] = command("check", "a.yaml", "--set-fact", "grove=true", "-o", "json").json["findings"]
-    rule = find_rule(one["rule"])
-    fix = f"; {one['fix']}" if rule is None or one["fix"] != rule.fix.removesuffix(".") else ""
-    assert f"{one['line']}:{one['column']} {one['rule']}: {one['message']}{fix}" == said
+    [finding] = command("check", "a.yaml", "--set-fact", "grove=true", "-o", "json").json["findings"]
+    rule = find_rule(finding["rule"])
+    fix = f"; {finding['fix']}" if rule is None or finding["fix"] != rule.fix.removesuffix(".") else ""
+    assert f"{finding['line']}:{finding['column']} {finding['rule']}: {finding['message']}{fix}" == line
 
 
 def test_the_graph_itself_is_right(command: Command, files: Files) -> None:

@@ -34,10 +34,10 @@ def _without(rule: Rule, block: str) -> Example:
 
 def _idle(rule: Rule, example: Example) -> set[str]:
     """The rules that miss one of the facts; several may share one, and then one of them says so. Empty where the object alone is bad."""
-    found = evaluate(example.review())
-    if any(finding.rule is rule and finding.level is not Level.NOT_EVALUATED for finding in found):
+    findings = evaluate(example.review())
+    if any(finding.rule is rule and finding.level is not Level.NOT_EVALUATED for finding in findings):
         return set()
-    names = {finding.rule.name for finding in found if finding.level is Level.NOT_EVALUATED and finding.fact in rule.needs}
+    names = {finding.rule.name for finding in findings if finding.level is Level.NOT_EVALUATED and finding.fact in rule.needs}
     assert names, f"{rule.name} passes silently without {rule.needs}"
     return names
 
@@ -46,8 +46,8 @@ def _idle(rule: Rule, example: Example) -> set[str]:
 def test_every_command_and_the_server_say_the_same(rule: Rule, block: str, files: Files, command: Command) -> None:
     example = _without(rule, block)
     names = _idle(rule, example)
-    said = " ".join(describe_consequences(example.facts))  # by the server, at its start
-    assert all(name in said for name in names)
+    text = " ".join(describe_consequences(example.facts))  # by the server, at its start
+    assert all(name in text for name in names)
     if example.operation != CREATE or not names:
         return
     kind, _, version = example.kind.partition("/")
@@ -80,6 +80,6 @@ def test_an_annotation_that_a_server_overwrites_decides_nothing(
     text = graph(f"name: w, type: worker, minAvailable: 1, {MAIN}")
     files(graph=text.replace("namespace: llm", f"annotations: {{nvidia.com/workload-provider: {written}}}"))
     flags = [] if known is None else ["--set-fact", f"grove={str(known).lower()}"]
-    found = command("check", "graph.yaml", "-o", "json", *flags).json
-    assert [note["rule"] for note in found["notEvaluated"]] == rules
-    assert [finding["rule"] for finding in found["findings"]] == (["min-available-requires-grove"] if known is False else [])
+    report = command("check", "graph.yaml", "-o", "json", *flags).json
+    assert [note["rule"] for note in report["notEvaluated"]] == rules
+    assert [finding["rule"] for finding in report["findings"]] == (["min-available-requires-grove"] if known is False else [])

@@ -84,8 +84,8 @@ def _spec(obj: Object) -> Any:
 
 def _only(obj: Object) -> list[Any]:
     services = obj["spec"]["services"]
-    said = {name: {field: one[field] for field in ALPHA_ONLY if field in one} for name, one in services.items()}
-    return [said, obj["spec"].get("pvcs")]
+    fields = {name: {field: service[field] for field in ALPHA_ONLY if field in service} for name, service in services.items()}
+    return [fields, obj["spec"].get("pvcs")]
 
 
 @run_each("case", CASES)

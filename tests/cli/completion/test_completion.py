@@ -53,8 +53,8 @@ from tests.rows import run_each
     ],
 )
 def test_words(words: list[str], offered: list[str]) -> None:
-    found, files = find_candidates(words)
-    assert (list(found), files) == (offered, False)
+    candidates, files = find_candidates(words)
+    assert (list(candidates), files) == (offered, False)
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ def test_where_files_may_stand(words: list[str]) -> None:
 @run_each("name", COMMANDS)
 def test_every_flag_and_choice_of_a_command_is_offered_with_its_help(name: str) -> None:
     actions = [action for action in list_actions(name) if action.option_strings]
-    found, _ = find_candidates([name, "x", "-"])
-    assert list(found) == [flag for action in actions for flag in action.option_strings]
-    assert ("--help" in found, "" in found.values(), "%(" in str(found)) == (True, False, False)
+    candidates, _ = find_candidates([name, "x", "-"])
+    assert list(candidates) == [flag for action in actions for flag in action.option_strings]
+    assert ("--help" in candidates, "" in candidates.values(), "%(" in str(candidates)) == (True, False, False)
     for action in actions:
         for flag in action.option_strings if action.choices else ():
             assert list(find_candidates([name, flag, ""])[0]) == [str(choice) for choice in action.choices or ()]
@@ -85,8 +85,8 @@ def test_a_script_asks_in_the_form_of_its_shell(command: Command) -> None:
         assert command("completion", shell) == (0, script, "")
         assert f"written by `dynamo-webhooks completion {shell}`" in script
         assert f" completion {shell} -- " in script
-        told = f"check\t{COMMANDS['check']}" if shell in ("zsh", "fish") else "check"
-        assert command("completion", shell, "--", "che") == (0, f"{told}\n:4\n", "")
+        candidate = f"check\t{COMMANDS['check']}" if shell in ("zsh", "fish") else "check"
+        assert command("completion", shell, "--", "che") == (0, f"{candidate}\n:4\n", "")
     assert command("completion", "bash", "--", "check", "").out == ":0\n"
     assert command("completion", "bash", "--", "check", "--", "").out == ":0\n"
     assert "--upgrade-to\n" in command("completion", "bash", "--", "check", "--").out

@@ -137,8 +137,8 @@ def test_wrong_usage_is_one_sentence_on_stderr(command: Command, files: Files, w
 
 
 def test_newer_interpreters_quote_no_choices_and_other_words_of_argparse_stay() -> None:
-    told = "argument --op: invalid choice: 'x' (choose from create, update)"
-    assert reword_argparse_error(told, "me") == "--op must be one of create, update, got x"
+    message = "argument --op: invalid choice: 'x' (choose from create, update)"
+    assert reword_argparse_error(message, "me") == "--op must be one of create, update, got x"
     assert reword_argparse_error("something new", "me") == "something new"
 
 
@@ -170,9 +170,9 @@ def test_a_bug_is_a_sentence_with_a_replay_command_and_an_interrupt_none(
     command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _broken(monkeypatch, KeyError("x"))
-    said = "dynamo-webhooks version: internal error: KeyError; to replay it: dynamo-webhooks version -v"
-    assert command("version") == (70, "", f"{said}\n")
-    assert command("version", "--", "-x").err == f"{said} -- -x\n"
+    message = "dynamo-webhooks version: internal error: KeyError; to replay it: dynamo-webhooks version -v"
+    assert command("version") == (70, "", f"{message}\n")
+    assert command("version", "--", "-x").err == f"{message} -- -x\n"
     assert main(["version", "-v"]) == 70
     assert "Traceback" in capsys.readouterr().err
     _broken(monkeypatch, KeyboardInterrupt())

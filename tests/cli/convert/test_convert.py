@@ -45,10 +45,10 @@ def test_what_goes_into_the_remainder_is_said(command: Command, files: Files) ->
 
 
 @pytest.mark.parametrize(
-    ("adapter", "said"), [("{}", True), ("{enabled: null}", True), ("{enabled: false}", False), ("{enabled: true}", False)]
+    ("adapter", "noted"), [("{}", True), ("{enabled: null}", True), ("{enabled: false}", False), ("{enabled: true}", False)]
 )
 def test_an_empty_scaling_adapter_that_v1beta1_would_switch_on_is_said_to_be_off(
-    command: Command, files: Files, adapter: str, *, said: bool
+    command: Command, files: Files, adapter: str, *, noted: bool
 ) -> None:
     files(a=GOOD.replace("componentType:", f"scalingAdapter: {adapter}\n      componentType:"))
     ran = command("convert", "a.yaml", "--to", "v1beta1")
@@ -56,7 +56,7 @@ def test_an_empty_scaling_adapter_that_v1beta1_would_switch_on_is_said_to_be_off
         "spec.services[worker].scalingAdapter: is off without enabled: true, and left out, since v1beta1 has the block only where it is on"
     )
     assert ran.code == 0
-    assert (f"a.yaml:1: DynamoGraphDeployment llm/good: {note}\n" in ran.err) is said
+    assert (f"a.yaml:1: DynamoGraphDeployment llm/good: {note}\n" in ran.err) is noted
     (there,) = load_documents(ran.out)
     assert ("scalingAdapter" in there.data["spec"]["components"][0]) is (adapter == "{enabled: true}")
 
@@ -79,10 +79,10 @@ ODD = "# first\r\n---   \napiVersion: v1\nkind:   ConfigMap  # odd\nmetadata: {n
     ],
 )
 def test_pieces_are_the_text(text: str) -> None:
-    found = list(split_documents("x", text))
-    assert "".join(piece.text for piece in found) == text
-    begins = [len("".join(piece.text for piece in found[:index])) for index in range(len(found))]
-    assert [piece.line for piece in found] == [text.count("\n", 0, begin) + 1 for begin in begins]
+    pieces = list(split_documents("x", text))
+    assert "".join(piece.text for piece in pieces) == text
+    begins = [len("".join(piece.text for piece in pieces[:index])) for index in range(len(pieces))]
+    assert [piece.line for piece in pieces] == [text.count("\n", 0, begin) + 1 for begin in begins]
 
 
 @pytest.mark.parametrize("form", ["--- {graph}", "--- # more\n{graph}", "---\n{graph}\n...\n"])
@@ -90,7 +90,7 @@ def test_converted_documents_stay_documents_of_their_own(command: Command, files
     graph = json.dumps(yaml.safe_load(GOOD))
     files(a=OTHER_KIND + form.replace("{graph}", graph) + "\n---\n" + OTHER_KIND)
     out = command("convert", "a.yaml", "--to", "v1beta1").out
-    assert [found.data["apiVersion"] for found in load_documents(out)] == ["v1", "nvidia.com/v1beta1", "v1"]
+    assert [document.data["apiVersion"] for document in load_documents(out)] == ["v1", "nvidia.com/v1beta1", "v1"]
 
 
 def test_json_stays_json_and_lists_are_converted_inside(command: Command, files: Files) -> None:
@@ -98,8 +98,8 @@ def test_json_stays_json_and_lists_are_converted_inside(command: Command, files:
     files(a=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), b=json.dumps(items[0]) + "\n" + json.dumps(items[1]))
     listed = command("convert", "a.yaml", "--to", "v1beta1").json
     assert [item["apiVersion"] for item in listed["items"]] == ["nvidia.com/v1beta1", "v1", "nvidia.com/v1alpha1"]
-    stream = [found.data for found in load_documents(command("convert", "b.yaml", "--to", "v1beta1").out)]
-    assert [one["apiVersion"] for one in stream] == ["nvidia.com/v1beta1", "v1"]
+    stream = [document.data for document in load_documents(command("convert", "b.yaml", "--to", "v1beta1").out)]
+    assert [obj["apiVersion"] for obj in stream] == ["nvidia.com/v1beta1", "v1"]
 
 
 def test_one_format_for_all(command: Command, files: Files) -> None:
@@ -112,8 +112,8 @@ def test_one_format_for_all(command: Command, files: Files) -> None:
 
 def test_several_files_are_documents_of_one_output(command: Command, files: Files) -> None:
     files(a=GOOD.rstrip("\n"), b=OTHER_KIND)
-    found = load_documents(command("convert", ".", "--to", "v1beta1").out)
-    assert [one.data["apiVersion"] for one in found] == ["nvidia.com/v1beta1", "v1"]
+    documents = load_documents(command("convert", ".", "--to", "v1beta1").out)
+    assert [document.data["apiVersion"] for document in documents] == ["nvidia.com/v1beta1", "v1"]
 
 
 def test_check_and_write(command: Command, files: Files) -> None:
@@ -130,8 +130,8 @@ def test_check_and_write(command: Command, files: Files) -> None:
     assert sorted(file.name for file in folder.iterdir()) == ["a.yaml", "b.yaml"]
     written = (folder / "a.yaml").stat().st_mtime_ns
     assert command("convert", ".", "--to", "v1beta1", "--check").code == 0
-    said = f"1 object for operator {DEFAULT_LINE}: nothing to do, no object needs conversion to v1beta1\n"
-    assert command("convert", ".", "--to", "v1beta1", "--write") == (0, "", said)
+    summary = f"1 object for operator {DEFAULT_LINE}: nothing to do, no object needs conversion to v1beta1\n"
+    assert command("convert", ".", "--to", "v1beta1", "--write") == (0, "", summary)
     assert command("convert", ".", "--to", "v1beta1", "--write", "-q") == (0, "", "")
     assert (folder / "a.yaml").stat().st_mtime_ns == written
 
@@ -150,7 +150,7 @@ TWINS = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: 
 
 
 @run_each(
-    ("text", "code", "said"),
+    ("text", "code", "message"),
     [
         (OTHER_KIND, 3, "no Dynamo object (group nvidia.com) found"),
         (MODEL, 0, ""),
@@ -160,12 +160,12 @@ TWINS = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: 
         (OTHER_KIND + "---\na: [\n---\n" + GOOD.replace("v1alpha1", "v1beta1").replace("services", "components"), 4, "a.yaml:"),
     ],
 )
-def test_exit_codes(command: Command, files: Files, text: str, code: int, said: str) -> None:
+def test_exit_codes(command: Command, files: Files, text: str, code: int, message: str) -> None:
     """What can't be converted or read is printed as it was, beside a sentence that says where and why."""
     files(a=text)
     ran = command("convert", "a.yaml", "--to", "v1alpha1")
     assert ran.code == code
-    assert said in ran.err
+    assert message in ran.err
     if code in (1, 3) or text is MODEL:
         assert ran.out == text
 
@@ -241,10 +241,10 @@ spec:
 
 def test_comments_and_habits_stay_there_and_back(command: Command, files: Files) -> None:
     folder = files(a=COMMENTED)
-    said = f"1 object for operator {DEFAULT_LINE}: 1 converted to v1beta1\n"
-    assert command("convert", "a.yaml", "--to", "v1beta1", "--write") == (0, "", said)
+    summary = f"1 object for operator {DEFAULT_LINE}: 1 converted to v1beta1\n"
+    assert command("convert", "a.yaml", "--to", "v1beta1", "--write") == (0, "", summary)
     assert (folder / "a.yaml").read_text() == CONVERTED
-    assert command("convert", "a.yaml", "--to", "v1alpha1", "--write") == (0, "", said.replace("v1beta1", "v1alpha1"))
+    assert command("convert", "a.yaml", "--to", "v1alpha1", "--write") == (0, "", summary.replace("v1beta1", "v1alpha1"))
     assert (folder / "a.yaml").read_text() == COMMENTED
 
 
@@ -350,8 +350,8 @@ def test_a_file_that_changes_meanwhile_keeps_the_change(command: Command, files:
 
     monkeypatch.setattr(run, "convert_text", edited)
     ran = command("convert", ".", "--to", "v1beta1", "--write")
-    said = "a.yaml is left as it is: it has changed since it was read; run the command again\n"
-    assert (ran.code, ran.err) == (1, f"{said}2 objects for operator {DEFAULT_LINE}: 1 converted to v1beta1\n")
+    note = "a.yaml is left as it is: it has changed since it was read; run the command again\n"
+    assert (ran.code, ran.err) == (1, f"{note}2 objects for operator {DEFAULT_LINE}: 1 converted to v1beta1\n")
     assert (folder / "a.yaml").read_text() == "edited: meanwhile\n"
     assert "nvidia.com/v1beta1" in (folder / "b.yaml").read_text()
 
@@ -399,7 +399,7 @@ def test_what_check_would_refuse_is_said_and_the_answer_is_no(command: Command, 
     written = (Path() / "a.yaml").read_text()
     assert (written.startswith(text), "v1beta1" in written.partition("---")[2]) == (True, True)
     items = command("convert", "a.yaml", "--to", "v1beta1", "-q", "-o", "json").json["items"]
-    assert [one["apiVersion"] for one in items] == ["nvidia.com/v1alpha1", "nvidia.com/v1beta1"]
+    assert [item["apiVersion"] for item in items] == ["nvidia.com/v1alpha1", "nvidia.com/v1beta1"]
 
 
 @pytest.mark.parametrize("kind", ["default", "own"])
@@ -439,8 +439,8 @@ def test_for_line_1_5_checkpoints_get_the_switch_that_it_requires(command: Comma
     assert command("convert", "a.yaml", "--to", "v1beta1", "--line", "1.2", "--write").code == 0
     assert (folder / "a.yaml").read_text() == SWITCHES
     ran = command("convert", "a.yaml", "--to", "v1beta1", "--line", "1.5", "--write")
-    said = [line for line in ran.err.splitlines() if "enabled: true is added" in line]
-    assert [line.split(": ")[2] for line in said] == [f"spec.components[{index}].experimental.checkpoint" for index in (0, 1)]
+    notes = [line for line in ran.err.splitlines() if "enabled: true is added" in line]
+    assert [line.split(": ")[2] for line in notes] == [f"spec.components[{index}].experimental.checkpoint" for index in (0, 1)]
     wanted = SWITCHES.replace("        checkpointRef: c\n", "        checkpointRef: c\n        enabled: true\n")
     wanted = wanted.replace("{checkpoint: {checkpointRef: c}}", "{checkpoint: {checkpointRef: c, enabled: true}}")
     assert (folder / "a.yaml").read_text() == wanted

@@ -25,7 +25,7 @@ ONLY_V1ALPHA1: Final = frozenset(rule.name for rule in list_declared() if ".v1al
 def behind_lists(text: str) -> list[tuple[int, int]]:
     """The numbers of the lines behind each list's last item, with the column of its dash."""
     lines = text.split("\n")[:-1]
-    found = []
+    places = []
     for number, line in enumerate(lines):
         dash = re.match(r"( *)- ", line)
         if dash is None:
@@ -33,8 +33,8 @@ def behind_lists(text: str) -> list[tuple[int, int]]:
         column = len(dash[1])
         end = next((at for at in range(number + 1, len(lines)) if len(lines[at]) - len(lines[at].lstrip()) <= column), len(lines))
         if end == len(lines) or not lines[end].startswith(f"{dash[1]}- "):
-            found.append((end, column))
-    return found
+            places.append((end, column))
+    return places
 
 
 @by_day_and_night("apart", 600, 120)
@@ -60,16 +60,16 @@ def test_nothing_is_written_that_check_refuses(apart: int, line: Line) -> None:
     settings = ValidationSettings(Facts(operatorLine=line))
 
     def errors(text: str) -> list[set[str]]:
-        documents = [one for one in read_text(Source("a", text)) if isinstance(one, Document)]
-        found = [check_object(one, CREATE, None, settings).findings for one in find_manifests(documents)]
-        return [{finding.rule for finding in one if finding.level == ERROR} for one in found]
+        documents = [document for document in read_text(Source("a", text)) if isinstance(document, Document)]
+        judged = [check_object(manifest, CREATE, None, settings).findings for manifest in find_manifests(documents)]
+        return [{finding.rule for finding in findings if finding.level == ERROR} for findings in judged]
 
     left = converted = 0
     for obj in sample(apart):
         text, other = emit_yaml(obj), OTHER[version(obj)]
-        done, told = convert_accepted("a", text, other, line=line, verify=False)
-        assert bool(told) <= (done.text == text)
+        done, reasons = convert_accepted("a", text, other, line=line, verify=False)
+        assert bool(reasons) <= (done.text == text)
         written = ONLY_V1ALPHA1 if re.search(REMEMBERS, text, re.MULTILINE) else frozenset()
         assert all(after - before <= written for before, after in zip(errors(text), errors(done.text), strict=True)), text
-        left, converted = left + bool(told), converted + done.converted
+        left, converted = left + bool(reasons), converted + done.converted
     assert (left > 0, converted > 10) == (True, True)

@@ -54,7 +54,7 @@ def test_an_annotation_that_holds_no_value_is_left_out_but_not_one_that_says_how
 def test_fields_stay_as_they_were_written_but_blocks_say_their_defaults() -> None:
     obj = made(GRAPH, LEFT, {"services": {"w": {"gpuMemoryService": {"enabled": True}, "volumeMounts": MOUNTS}}})
     block = {"gpuMemoryService": {"deviceClassName": "gpu.nvidia.com", "mode": "IntraPod"}}
-    mounts = [{"name": one["name"], "mountPath": one["mountPoint"]} for one in MOUNTS]
+    mounts = [{"name": mount["name"], "mountPath": mount["mountPoint"]} for mount in MOUNTS]
     [component] = convert_as_served(obj, target(f"nvidia.com/{RIGHT}", line=Line.V1_2)).object["spec"]["components"]
     assert component["experimental"] == block
     assert component["podTemplate"]["spec"]["containers"][0]["volumeMounts"] == mounts

@@ -53,8 +53,8 @@ def test_kinds_of_two_versions_are_converted_by_the_named_service(command: Comma
     assert printed["kind"] == "List"
     service = {"namespace": "ai", "name": "hooks", "path": "/convert", "port": 443}
     stanza = {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {"service": service}}}
-    found = {crd["spec"]["names"]["kind"]: crd["spec"].get("conversion") for crd in printed["items"]}
-    assert found == {kind.name: stanza if kind.name in CONVERTED else None for kind in KINDS if kind.is_of(DEFAULT_LINE)}
+    conversions = {crd["spec"]["names"]["kind"]: crd["spec"].get("conversion") for crd in printed["items"]}
+    assert conversions == {kind.name: stanza if kind.name in CONVERTED else None for kind in KINDS if kind.is_of(DEFAULT_LINE)}
 
 
 @pytest.mark.parametrize(
@@ -119,16 +119,16 @@ def _against(live: Line, line: Line | None) -> tuple[list[dict[str, Any]], list[
 
 
 def test_definitions_that_lower_the_clusters_are_not_printed() -> None:
-    crds, [*told, way] = _against(Line.V1_5, Line.V1_2)
+    crds, [*sentences, way] = _against(Line.V1_5, Line.V1_2)
     assert crds == []
-    assert [sentence.partition(":")[0] for sentence in told] == [
+    assert [sentence.partition(":")[0] for sentence in sentences] == [
         kind.crd_name for kind in KINDS if kind.is_of(Line.V1_2) and kind.alias != "DWM"
     ]
     assert (
         "dynamographdeployments.nvidia.com: the cluster's definition has v1alpha1 spec.experimental.kvTransferPolicy.clusterTopologyName"
-        in told[0]
+        in sentences[0]
     )
-    assert "and 15 more" in told[0]
+    assert "and 15 more" in sentences[0]
     assert way.endswith("use --line 1.5")
     for live, line, printed in ((Line.V1_5, None, Line.V1_5), (Line.V1_2, None, Line.V1_2), (Line.V1_2, Line.V1_5, Line.V1_5)):
         crds, lost = _against(live, line)
@@ -160,8 +160,8 @@ def test_definitions_can_be_applied_over_those_with_a_url(there: Fields | None, 
     live = {kind: build(kind, conversion=there, line=Line.V1_5) for kind in CONVERTED}
     crds, lost = merge_with_live(live, lambda line: make_definitions(["DynamoModel", *CONVERTED], wanted, line), None, named=named)
     assert lost == []
-    found = [crd["spec"]["conversion"]["webhook"]["clientConfig"] for crd in crds if "conversion" in crd["spec"]]
-    assert found == [printed] * len(CONVERTED)
+    configs = [crd["spec"]["conversion"]["webhook"]["clientConfig"] for crd in crds if "conversion" in crd["spec"]]
+    assert configs == [printed] * len(CONVERTED)
     assert "url" not in wanted["webhook"]["clientConfig"] or wanted["webhook"]["clientConfig"]["url"] == "https://b/c"
 
 
@@ -171,4 +171,4 @@ async def test_each_definition_is_asked_for_once() -> None:
     await cluster.create(CRDS, crd)
     live = await read_live_definitions(cluster)
     assert live.keys() == {kind.name for kind in KINDS}
-    assert [name for name, found in live.items() if found is not None] == ["DynamoModel"]
+    assert [name for name, definition in live.items() if definition is not None] == ["DynamoModel"]

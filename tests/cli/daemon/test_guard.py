@@ -105,8 +105,8 @@ async def test_vitals_are_what_they_are_declared_to_be() -> None:
         assert families[each.name].type == each.type
         assert [sample.name for sample in families[each.name].samples] == list(each.samples)
         assert {label for sample in families[each.name].samples for label in sample.labels} == set(each.labels)
-    [asked] = families["rest_client_requests"].samples
-    assert (asked.labels, asked.value) == ({"code": "<error>", "method": "GET", "host": "api:6443"}, 4)
+    [requested] = families["rest_client_requests"].samples
+    assert (requested.labels, requested.value) == ({"code": "<error>", "method": "GET", "host": "api:6443"}, 4)
     [leading] = families["leader_election_master_status"].samples
     assert (leading.labels, leading.value) == ({"name": "lock"}, 0)
     assert [sample.value for sample in families["dynamo_webhooks_metrics_access_denied"].samples] == [2]
@@ -223,8 +223,8 @@ def literals(*patterns: str) -> set[str]:
 
 
 def test_every_event_of_the_page_is_one_that_is_written_and_the_specifications_are_among_them() -> None:
-    told = PAGE.partition("## Events")[2].partition("## ")[0]
-    of_provisioner, _, of_reconciler = told.partition("The reconciler writes")
+    section = PAGE.partition("## Events")[2].partition("## ")[0]
+    of_provisioner, _, of_reconciler = section.partition("The reconciler writes")
     provisioned, reconciled = ({*re.findall(r"`(\w+)`", part)} for part in (of_provisioner, of_reconciler))
     assert provisioned <= literals("certs/step.py", "certs/report.py")
     assert {
@@ -237,8 +237,8 @@ def test_every_event_of_the_page_is_one_that_is_written_and_the_specifications_a
         "ClockSkew",
         "WebhookConfigMissing",
     } <= provisioned
-    said = re.compile(r'\brecord_event\([^)]*?"(?:Normal|Warning)"[^")]*?, "(\w+)"', re.DOTALL)
-    written = {reason for path in (ROOT / "reconciler").rglob("*.py") for reason in said.findall(path.read_text())} - {"Warning"}
+    pattern = re.compile(r'\brecord_event\([^)]*?"(?:Normal|Warning)"[^")]*?, "(\w+)"', re.DOTALL)
+    written = {reason for path in (ROOT / "reconciler").rglob("*.py") for reason in pattern.findall(path.read_text())} - {"Warning"}
     assert len(written) >= 6
     assert written <= reconciled
     assert reconciled - {"Initialized", "Ready"} <= literals("reconciler/**/*.py")

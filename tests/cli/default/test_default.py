@@ -58,17 +58,17 @@ FOREIGN = "# not ours\napiVersion: v1\nkind:   ConfigMap\nmetadata: {name: 'x'}\
 
 def test_a_field_that_the_server_drops_is_told(command: Command, files: Files) -> None:
     files(a=BARE.replace("componentType:", "componentTyp:"))
-    told = "a.yaml:10:7: DynamoGraphDeployment llm/bare: spec.services[worker].componentTyp: is not a field of this kind, and is dropped"
+    note = "a.yaml:10:7: DynamoGraphDeployment llm/bare: spec.services[worker].componentTyp: is not a field of this kind, and is dropped"
     for name in ("default", "render"):
-        assert told in command(name, "a.yaml").err
+        assert note in command(name, "a.yaml").err
 
 
 def test_an_unknown_fact_is_told_once_with_the_flag_that_helps(command: Command, files: Files) -> None:
     files(a=BARE, b=BARE.replace("bare", "other"))
     ran = command("default", ".")
-    told = "mut-dgd-origin-version is not evaluated for 2 objects: the fact operatorVersion is not known; --set-fact operatorVersion="
-    assert f"{told}1.6.0 would supply it\n" in ran.err
-    assert f"{told}1.2.0 would supply it\n" in command("default", "--line", "1.2", ".").err
+    note = "mut-dgd-origin-version is not evaluated for 2 objects: the fact operatorVersion is not known; --set-fact operatorVersion="
+    assert f"{note}1.6.0 would supply it\n" in ran.err
+    assert f"{note}1.2.0 would supply it\n" in command("default", "--line", "1.2", ".").err
     assert command("default", "-q", ".").err == ""
     assert command("default", "--require-facts", ".").code == 5
     assert command("default", "--require-facts", *VERSION, ".").code == 0
@@ -185,7 +185,7 @@ def test_json_is_as_its_schema_says(command: Command, files: Files) -> None:
     files(a=BARE, b="x: [", c=BARE.replace("worker:  #", "w\u00f6rker:  #"), d=BARE.replace("name: bare", "name: 3"), e=BETA)
     ran = command("default", *VERSION, "-o", "json", ".")
     assert complaints(ours("default"), ran.json) == []
-    assert [len(one["edits"]) for one in ran.json["objects"]] == [2, 2, 0, 2]
+    assert [len(obj["edits"]) for obj in ran.json["objects"]] == [2, 2, 0, 2]
     assert ran.json["objects"][1]["edits"][1]["path"] == "spec.services[w\u00f6rker].replicas"
     assert ran.json["exit"] == ran.code == 4
 

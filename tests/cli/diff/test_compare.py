@@ -66,9 +66,9 @@ SAME: dict[str, tuple[Any, Any, list[tuple[str, str, bool]]]] = {
 }
 
 
-@run_each(("old", "new", "told"), SAME.values(), ids=SAME)
-def test_lists_are_compared_by_what_identifies_their_entries_and_texts_as_texts(old: Any, new: Any, told: Any) -> None:
-    assert _told(old, new, GRAPH if "spec" in old else None) == told
+@run_each(("old", "new", "expected"), SAME.values(), ids=SAME)
+def test_lists_are_compared_by_what_identifies_their_entries_and_texts_as_texts(old: Any, new: Any, expected: Any) -> None:
+    assert _told(old, new, GRAPH if "spec" in old else None) == expected
 
 
 @run_each(
@@ -114,8 +114,8 @@ def test_the_order_of_keys_changes_nothing() -> None:
 
 def test_variables_that_share_a_name_are_hidden_too() -> None:
     old, new = ([{"name": "DB_PASSWORD", "value": f"{word}{index}"} for index in range(2)] for word in ("old", "new"))
-    found = compare_objects(_main(env=old), _main(env=new), GRAPH)
-    assert [(format_path(change.path), change.secret) for change in found] == [(f"{MAIN}.env[{index}].value", True) for index in range(2)]
+    changes = compare_objects(_main(env=old), _main(env=new), GRAPH)
+    assert [(format_path(change.path), change.secret) for change in changes] == [(f"{MAIN}.env[{index}].value", True) for index in range(2)]
     renamed = compare_objects(_main(env=[old[0], {"name": "A"}, {"name": "A"}]), _main(env=[{"name": "B", "value": "x"}, {}, {}]), GRAPH)
     assert [change.secret for change in renamed if change.path[-1] == "value"] == [True]
     assert [change.secret for change in renamed if change.path[-1] == "name"] == [False] * 3

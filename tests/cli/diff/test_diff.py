@@ -59,8 +59,8 @@ def test_what_is_only_written_differently_is_no_difference(command: Command, fil
     files(old=GRAPH, new=yaml.safe_dump(dict(reversed(data.items()))))
     ran = command("diff", "old.yaml", "new.yaml")
     assert (ran.code, ran.out, ran.err) == (0, "", "1 object: 1 equal (1 of them written differently)\n")
-    (found,) = command("diff", "old.yaml", "new.yaml", "-o", "json").json["objects"]
-    assert [(one["path"], one["before"], one["after"]) for one in found["spelling"]] == [
+    (obj,) = command("diff", "old.yaml", "new.yaml", "-o", "json").json["objects"]
+    assert [(change["path"], change["before"], change["after"]) for change in obj["spelling"]] == [
         ("spec.services[worker].resources.limits.cpu", "1000m", "1")
     ]
 
@@ -75,15 +75,15 @@ CHANGES = [
 ]
 
 
-@run_each(("before", "after", "told"), CHANGES)
-def test_a_change_is_told_once_across_versions(command: Command, files: Files, before: str, after: str, told: str) -> None:
+@run_each(("before", "after", "change"), CHANGES)
+def test_a_change_is_told_once_across_versions(command: Command, files: Files, before: str, after: str, change: str) -> None:
     """The old object is converted, the new one is not, and the one change is found: also in fields that the version compared hasn't got."""
     folder = files(old=GRAPH, other=GRAPH.replace(before, after))
     (folder / "new.yaml").write_text(command("convert", "-q", "--to", "v1beta1", "other.yaml").out)
     ran = command("diff", "-q", "old.yaml", "new.yaml")
     assert ran.code == 1
-    assert _changes(ran.out) == [told]
-    assert _changes(command("diff", "-q", "--to", "v1beta1", "old.yaml", "other.yaml").out) == [told]
+    assert _changes(ran.out) == [change]
+    assert _changes(command("diff", "-q", "--to", "v1beta1", "old.yaml", "other.yaml").out) == [change]
     assert command("diff", "-q", "other.yaml", "new.yaml").code == 0
 
 
@@ -126,8 +126,8 @@ def test_what_defaults_fill_in_is_no_difference_and_other_values_are(command: Co
 def test_an_update_is_judged_too(command: Command, files: Files) -> None:
     files(old=GOOD.replace("good", "bad"), new=BAD)
     ran = command("diff", "old.yaml", "new.yaml")
-    told = "! new.yaml:10:7 error ingress-host-required (DYN202): spec.services[worker].ingress.host: must name a host"
-    assert any(line.startswith(told) for line in _lines(ran.out)), ran.out
+    finding = "! new.yaml:10:7 error ingress-host-required (DYN202): spec.services[worker].ingress.host: must name a host"
+    assert any(line.startswith(finding) for line in _lines(ran.out)), ran.out
     files(same=BAD.replace("bad", "bad # as before"))
     assert command("diff", "new.yaml", "same.yaml").out == ""
 
@@ -146,7 +146,7 @@ def test_a_revision_of_git_is_a_side(command: Command, files: Files) -> None:
 
 
 @run_each(
-    ("words", "code", "told"),
+    ("words", "code", "message"),
     [
         (("old.yaml",), 2, "name two files"),
         (("-", "-"), 2, "only one side"),
@@ -160,12 +160,12 @@ def test_a_revision_of_git_is_a_side(command: Command, files: Files) -> None:
         (("wrong.yaml", "wrong.yaml"), 1, "1 failed"),
     ],
 )
-def test_exit_codes_and_kind_sentences(command: Command, files: Files, words: tuple[str, ...], code: int, told: str) -> None:
+def test_exit_codes_and_kind_sentences(command: Command, files: Files, words: tuple[str, ...], code: int, message: str) -> None:
     older = "apiVersion: nvidia.com/v1alpha1\nkind: DynamoDeployment\nmetadata: {name: x}\nspec: {dynamoNim: y}\n"
     files(old=GRAPH, foreign=OTHER_KIND, broken="a: [", older=older, wrong=GRAPH.replace("replicas: 1", "replicas: many"))
     ran = command("diff", *words)
     assert ran.code == code
-    assert told in ran.err
+    assert message in ran.err
     assert "only in" not in ran.out
 
 
@@ -175,7 +175,7 @@ def test_json_is_as_its_schema_says(command: Command, files: Files) -> None:
     files(b__g=GRAPH.replace("1000m", "1").replace("x:1", "x:\u00fc"), b__w=wrong, b__b=BAD, b__m=MODEL.replace("name: m", "name: q"))
     ran = command("diff", "a", "b", "-o", "json")
     assert complaints(ours("diff"), ran.json) == []
-    what: Any = {one["object"]["name"]: one["what"] for one in ran.json["objects"]}
+    what: Any = {entry["object"]["name"]: entry["what"] for entry in ran.json["objects"]}
     assert what == {"bad": "changed", "graph": "changed", "wrong": "failed", "m": "removed", "q": "added"}
     assert (ran.code, ran.json["summary"]["exit"]) == (4, 4)
     assert ran.json["objects"][0]["findings"][0]["rule"] == "ingress-host-required"

@@ -45,8 +45,8 @@ def _objects(kind: str, version: str, objects: int) -> list[tuple[dict[str, Any]
 
 def _away(obj: dict[str, Any]) -> dict[str, Any]:
     version = RIGHT if obj["apiVersion"].endswith(LEFT) else LEFT
-    found: dict[str, Any] = convert_object(obj, target(f"nvidia.com/{version}", line=Line.V1_2)).object
-    return found
+    converted: dict[str, Any] = convert_object(obj, target(f"nvidia.com/{version}", line=Line.V1_2)).object
+    return converted
 
 
 @OBJECTS
@@ -76,8 +76,8 @@ def test_no_change_is_lost_in_the_other_version(kind: str, version: str, objects
     for obj, dice in _objects(kind, version, objects):
         new = edit(dice, obj)
         results = [_compared(obj, new, to) for to in (LEFT, RIGHT)]
-        if FAILED not in (one.what for one in results):
-            assert len({one.what for one in results}) == 1, ([one.differences for one in results], obj, new)
+        if FAILED not in (result.what for result in results):
+            assert len({result.what for result in results}) == 1, ([result.differences for result in results], obj, new)
             seen += results[0].what == CHANGED
     assert seen > objects // 8
 
@@ -106,9 +106,9 @@ def test_any_object_ends_in_a_result(kind: str, version: str, objects: int) -> N
         old, new = (make_object(dice, kind, version, odd=True, hostile=True) for _ in range(2))
         wilder = wild(dice, copy.deepcopy(new))
         wilder |= {"apiVersion": new["apiVersion"], "kind": kind}
-        for one, other in ((old, new), (new, wilder), (wilder, old)):
+        for obj, other in ((old, new), (new, wilder), (wilder, old)):
             for to in ("", LEFT, RIGHT):
-                assert _compared(one, other, to).what in (CHANGED, EQUAL, FAILED)
-        for one in (old, new, wilder):
-            done = default_object(_found(one), Filling(SimulatedServer(FACTS)))
+                assert _compared(obj, other, to).what in (CHANGED, EQUAL, FAILED)
+        for obj in (old, new, wilder):
+            done = default_object(_found(obj), Filling(SimulatedServer(FACTS)))
             assert done.failure or done.object["kind"] == kind

@@ -50,11 +50,11 @@ CLUSTER: Final = ("--cluster", "-n", "llm", "--line", "1.2")
 def test_what_an_apply_would_change_and_be_told(command: Command, files: Files, connected: Connected, version: str) -> None:
     made = cluster(LIVE, GOOD)
     made.writes.clear()
-    asked = connected(made)
+    calls = connected(made)
     folder = files(chat=FILE)
     (folder / "chat.yaml").write_text(command("convert", "chat.yaml", "--to", version).out)
     ran = command("diff", "chat.yaml", *CLUSTER, "--context", "c")
-    assert (ran.code, made.writes, made.closed, asked[0][1:]) == (1, [], True, ("", "c"))
+    assert (ran.code, made.writes, made.closed, calls[0][1:]) == (1, [], True, ("", "c"))
     head, *lines = [line.strip() for line in ran.out.splitlines()]
     assert head == "DynamoGraphDeployment llm/chat  cluster:dynamographdeployments/llm/chat:1 -> chat.yaml:1"
     assert '~ spec.backendFramework: "vllm" -> "sglang"' in lines
@@ -82,8 +82,8 @@ def test_what_the_cluster_would_refuse_is_told_of_new_objects_and_where_nothing_
     same = FILE.replace("sglang", "vllm").replace("two", "one")
     files(chat=same.replace("spec:\n", "spec:\n  replicass: 2\n"), new=BAD)
     ran = command("diff", ".", *CLUSTER)
-    told = [line.split()[1:4:2] for line in ran.out.splitlines() if line.startswith("  ! ")]
-    assert told == [["new.yaml:10:7", BAD_RULE], ["chat.yaml:5:3", "unknown-field"]]
+    findings = [line.split()[1:4:2] for line in ran.out.splitlines() if line.startswith("  ! ")]
+    assert findings == [["new.yaml:10:7", BAD_RULE], ["chat.yaml:5:3", "unknown-field"]]
     assert (ran.code, ran.err) == (1, "2 objects: 1 added, 1 changed (1 of them written differently)\n")
 
 
@@ -95,9 +95,9 @@ def test_a_refusal_of_what_means_the_same_and_of_a_namespace_is_told(command: Co
     same = FILE.replace("sglang", "vllm").replace("two", "one").replace("name: chat", "name: chat, namespace: llm, resourceVersion: '77'")
     files(same=same, new=GOOD.replace("namespace: llm", "namespace: nowhere"), going=GOOD.replace("llm", "going"))
     ran = command("diff", ".", "--cluster", "--line", "1.2")
-    told = [line.split()[1:4:2] for line in ran.out.splitlines() if line.startswith("  ! ")]
+    findings = [line.split()[1:4:2] for line in ran.out.splitlines() if line.startswith("  ! ")]
     missing = [["going.yaml:5:14", "namespace-missing"], ["new.yaml:5:14", "namespace-missing"]]
-    assert sorted(told) == [*missing, ["same.yaml:3:57", "object-conflict"]]
+    assert sorted(findings) == [*missing, ["same.yaml:3:57", "object-conflict"]]
     assert ran.code == 1
 
 

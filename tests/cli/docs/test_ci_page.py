@@ -61,9 +61,9 @@ def _commands() -> list[str]:
 def _called(text: str) -> Iterator[str]:
     for line in text.splitlines():
         if "pip install" not in line and (
-            found := re.search(r"(?:(?:helm template|kubectl kustomize|envsubst) .*\| )?\bdynamo-webhooks [a-z]+ .*", line)
+            match := re.search(r"(?:(?:helm template|kubectl kustomize|envsubst) .*\| )?\bdynamo-webhooks [a-z]+ .*", line)
         ):
-            yield found[0].rstrip(" }'") if "steps {" in line else found[0]
+            yield match[0].rstrip(" }'") if "steps {" in line else match[0]
 
 
 @pytest.fixture

@@ -61,12 +61,12 @@ def test_the_check_hooks_judge_files_and_an_edit_of_what_the_last_commit_has(rep
     assert hook("dynamo-check", repository, "good.yaml", "foreign.yaml")[0] == 0
     assert hook("dynamo-check", repository, "foreign.yaml")[0] == 0
     (repository / "bad.yaml").write_text(BAD)
-    code, told = hook("dynamo-check", repository, "good.yaml", "bad.yaml")
-    assert (code, BAD_RULE in told) == (1, True)
+    code, printed = hook("dynamo-check", repository, "good.yaml", "bad.yaml")
+    assert (code, BAD_RULE in printed) == (1, True)
     assert hook("dynamo-check-update", repository, "alpha.yaml")[0] == 0
     (repository / "alpha.yaml").write_text(GROWN)
-    code, told = hook("dynamo-check-update", repository, "alpha.yaml")
-    assert (code, "dgd-node-layout-immutable" in told) == (1, True)
+    code, printed = hook("dynamo-check-update", repository, "alpha.yaml")
+    assert (code, "dgd-node-layout-immutable" in printed) == (1, True)
 
 
 STRANGERS: Final = {
@@ -84,19 +84,19 @@ def test_files_of_others_that_cannot_be_read_pass_with_a_note(
     monkeypatch.chdir(repository)
     for file, text in STRANGERS.items():
         (repository / file).write_text(text)
-    code, told = hooked(command, name, *STRANGERS)  # one of them would be enough for another code
-    assert code == 0, told
+    code, printed = hooked(command, name, *STRANGERS)  # one of them would be enough for another code
+    assert code == 0, printed
     for file, text in STRANGERS.items():
         assert (repository / file).read_text() == text
-        assert re.search(rf"^{re.escape(file)}:.*; it does not name nvidia\.com, and is skipped$", told, re.MULTILINE)
+        assert re.search(rf"^{re.escape(file)}:.*; it does not name nvidia\.com, and is skipped$", printed, re.MULTILINE)
         (repository / file).write_text(f"{text}# nvidia.com\n")
         assert hooked(command, name, file)[0] == 4
 
 
 def test_the_conversion_hooks(repository: Path) -> None:
     before = (repository / "foreign.yaml").read_bytes()
-    code, told = hook("dynamo-convert-check", repository, "alpha.yaml", "foreign.yaml")
-    assert (code, "alpha.yaml" in told) == (1, True)
+    code, printed = hook("dynamo-convert-check", repository, "alpha.yaml", "foreign.yaml")
+    assert (code, "alpha.yaml" in printed) == (1, True)
     assert (repository / "alpha.yaml").read_text() == ALPHA
     assert hook("dynamo-convert", repository, "alpha.yaml", "foreign.yaml")[0] == 0
     assert yaml.safe_load((repository / "alpha.yaml").read_text())["apiVersion"] == "nvidia.com/v1beta1"
@@ -133,7 +133,7 @@ class Runner:
         step = ACTION["runs"]["steps"][number]
         values = {f"inputs.{name}": inputs.get(name, about["default"]) for name, about in ACTION["inputs"].items()}
         values["github.action_path"] = str(self.action)
-        given = {name: re.sub(r"\$\{\{ (\S+) \}\}", lambda found: values[found[1]], text) for name, text in step["env"].items()}
+        given = {name: re.sub(r"\$\{\{ (\S+) \}\}", lambda match: values[match[1]], text) for name, text in step["env"].items()}
         script, outputs = self.home / "script", self.home / "outputs"
         script.write_text(step["run"])
         outputs.write_text("")
@@ -163,20 +163,20 @@ def runner(tmp_path: Path) -> Runner:
 def test_the_action_installs_the_command(repository: Path, tmp_path: Path) -> None:
     made = Runner(tmp_path)
     copy_sources(made.action, "requirements-build.lock", "requirements-files.lock", "action.yml")
-    code, told, _ = made.step(0, made.home, {})
-    assert code == 0, told
+    code, printed, _ = made.step(0, made.home, {})
+    assert code == 0, printed
     assert (made.home / "dynamo-webhooks" / "bin" / "dynamo-webhooks").is_file()
     assert made.check(repository)[0] == 0
 
 
 def test_the_action_tells_its_exit_code_marks_findings_and_writes_a_report(runner: Runner, repository: Path) -> None:
-    code, told, outputs = runner.check(repository, paths="good.yaml\nforeign.yaml\n")
-    assert (code, outputs) == (0, {"exit-code": "0", "sarif": ""}), told
+    code, printed, outputs = runner.check(repository, paths="good.yaml\nforeign.yaml\n")
+    assert (code, outputs) == (0, {"exit-code": "0", "sarif": ""}), printed
     assert runner.check(repository)[0] == 0  # the whole repository, by default
     (repository / "bad one.yaml").write_text(BAD)
-    code, told, outputs = runner.check(repository, paths="good.yaml\nbad one.yaml", sarif="found.sarif")
+    code, printed, outputs = runner.check(repository, paths="good.yaml\nbad one.yaml", sarif="found.sarif")
     assert (code, outputs) == (1, {"exit-code": "1", "sarif": "found.sarif"})
-    assert re.search(r"^::error .*file=bad one\.yaml", told, re.MULTILINE)
+    assert re.search(r"^::error .*file=bad one\.yaml", printed, re.MULTILINE)
     report = json.loads((repository / "found.sarif").read_text())
     assert [result["ruleId"] for result in report["runs"][0]["results"]]
     assert runner.check(repository, paths="bad one.yaml", fail_on="never")[0] == 0
@@ -186,13 +186,13 @@ def test_the_action_hands_on_the_other_inputs(runner: Runner, repository: Path) 
     assert runner.check(repository, paths="foreign.yaml")[0] == 3
     assert runner.check(repository, paths="foreign.yaml", allow_empty="true")[0] == 0
     (repository / "alpha.yaml").write_text(GROWN)
-    code, told, _ = runner.check(repository, paths="alpha.yaml", against="HEAD")
-    assert (code, "dgd-node-layout-immutable" in told) == (1, True)
+    code, printed, _ = runner.check(repository, paths="alpha.yaml", against="HEAD")
+    assert (code, "dgd-node-layout-immutable" in printed) == (1, True)
     (repository / "facts.yaml").write_text("groove: true\n")
-    code, told, _ = runner.check(repository, paths="good.yaml", facts="facts.yaml")
-    assert (code, "groove" in told) == (2, True)
-    code, told, _ = runner.check(repository, paths="good.yaml", line="0.9")
-    assert (code, "--line: must be one of 1.2" in told) == (2, True)
+    code, printed, _ = runner.check(repository, paths="good.yaml", facts="facts.yaml")
+    assert (code, "groove" in printed) == (2, True)
+    code, printed, _ = runner.check(repository, paths="good.yaml", line="0.9")
+    assert (code, "--line: must be one of 1.2" in printed) == (2, True)
 
 
 def test_an_input_is_data_whatever_it_holds(runner: Runner, repository: Path) -> None:
@@ -205,5 +205,5 @@ def test_an_input_is_data_whatever_it_holds(runner: Runner, repository: Path) ->
 def test_an_old_python_is_told_of(runner: Runner, repository: Path, tmp_path: Path) -> None:
     (tmp_path / "python3").write_text("#!/bin/sh\nexit 1\n")
     (tmp_path / "python3").chmod(0o700)
-    code, told, _ = runner.step(0, repository, {}, PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    assert (code, "::error::Python 3.11 or newer must be there" in told) == (1, True)
+    code, printed, _ = runner.step(0, repository, {}, PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert (code, "::error::Python 3.11 or newer must be there" in printed) == (1, True)

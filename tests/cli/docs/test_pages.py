@@ -44,8 +44,8 @@ def test_stale_missing_and_left_over_pages_are_found_and_mended(
     (tmp_path / "rules" / "b.md").write_text("old\n")
     (tmp_path / "rules" / "gone.md").write_text("gone\n")
     assert pages.main(["--check"], tmp_path) == 1
-    said = [line.partition(":")[0] for line in capsys.readouterr().err.splitlines()]
-    assert said == ["b.md is stale", "c.md is stale", "gone.md is left over"]
+    messages = [line.partition(":")[0] for line in capsys.readouterr().err.splitlines()]
+    assert messages == ["b.md is stale", "c.md is stale", "gone.md is left over"]
     assert (tmp_path / "rules" / "b.md").read_text() == "old\n"
     assert pages.main([], tmp_path) == 0
     left = {file.stem: file.read_text() for file in tmp_path.rglob("*.md")}
@@ -143,7 +143,7 @@ def _links(page: Path) -> Iterator[str]:
 
 
 def test_every_link_leads_somewhere_and_the_index_of_docs_names_every_page_once() -> None:
-    found = 0
+    count = 0
     for page in _pages():
         for link in _links(page):
             name, _, anchor = link.partition("#")
@@ -151,15 +151,15 @@ def test_every_link_leads_somewhere_and_the_index_of_docs_names_every_page_once(
             assert target.exists(), f"{page.relative_to(ROOT)}: {link}"
             if anchor:
                 assert anchor in _anchors(target), f"{page.relative_to(ROOT)}: {link}"
-            found += 1
-    assert found > 300
+            count += 1
+    assert count > 300
     named = [link for link in _links(DOCS / "README.md") if not link.startswith("..")]
     assert sorted(named) == sorted(file.name for file in DOCS.glob("*.md") if file.name != "README.md")
 
 
 def test_no_page_names_a_command_or_flag_that_does_not_exist() -> None:
     flags = {name: _options(name) for name in COMMANDS}
-    found = 0
+    count = 0
     for page in _pages():
         for name, rest in re.findall(rf"(?:`|^|[ /]){PROGRAM} ([a-z]+)\b([^`\n|>#]*)", page.read_text(), re.MULTILINE):
             if name not in COMMANDS and not rest.strip().startswith("-"):
@@ -167,8 +167,8 @@ def test_no_page_names_a_command_or_flag_that_does_not_exist() -> None:
             assert name in COMMANDS, f"{page.relative_to(ROOT)}: {name}"
             unknown = set(re.findall(r"(?<!\S)--[a-z][a-z-]*", rest)) - flags[name]
             assert not unknown, f"{page.relative_to(ROOT)}: {name} {unknown}"
-            found += 1
-    assert found > 100
+            count += 1
+    assert count > 100
 
 
 def test_the_examples_that_people_are_told_to_use_do_what_the_pages_say(command: Command) -> None:
@@ -186,7 +186,7 @@ def test_example_policies_pass_their_cases_and_are_rules(files: Files, command: 
     page = (DOCS / "own-rules.md").read_text()
     blocks = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     assert set(re.findall(r"^\| `([a-z-]+)` \| ", page, re.MULTILINE)) >= set(EXAMPLES)
-    named = {found[1]: text for text in blocks if (found := re.match(r"# (policies/\S+)\.yaml\n", text))}
+    named = {match[1]: text for text in blocks if (match := re.match(r"# (policies/\S+)\.yaml\n", text))}
     assert len(named) == 6
     folder = files(**{name.replace("/", "__"): text for name, text in named.items()})
     ran = command("policy", "test", "policies")
@@ -197,9 +197,9 @@ def test_example_policies_pass_their_cases_and_are_rules(files: Files, command: 
     assert sorted(rules) == ["user/images-allowed", "user/replica-limit", "user/team-label"]
     cases = yaml.safe_load((folder / "policies/replica-limit.cases.yaml").read_text())
     (folder / "graph.yaml").write_text(yaml.safe_dump(cases["deny"][0]["object"]))
-    found = command("check", "graph.yaml", "--select", "user/", "-o", "json").json["findings"]
-    assert {row["rule"] for row in found} >= {"user/replica-limit"}
-    assert "spec.services[worker].replicas" in {row["path"] for row in found}
+    findings = command("check", "graph.yaml", "--select", "user/", "-o", "json").json["findings"]
+    assert {row["rule"] for row in findings} >= {"user/replica-limit"}
+    assert "spec.services[worker].replicas" in {row["path"] for row in findings}
 
 
 PARTS: dict[str, Callable[[], str]] = {"table": lambda: "| made |\n"}
@@ -212,8 +212,8 @@ def test_outputs_are_replaced_and_the_rest_stays_byte_for_byte() -> None:
     )
     made = refresh(page, PARTS)
     head, _, tail = page.partition("old output\nmore of it\n")
-    said = "spec.services[worker].ingress.host: must name a host while the ingress is enabled, got nothing"
-    assert made == f"{head}a/bad.yaml:10:7 error {BAD_RULE} (DYN202): {said}\n" + tail.replace("$ echo $?", "$ echo $?\n1")
+    message = "spec.services[worker].ingress.host: must name a host while the ingress is enabled, got nothing"
+    assert made == f"{head}a/bad.yaml:10:7 error {BAD_RULE} (DYN202): {message}\n" + tail.replace("$ echo $?", "$ echo $?\n1")
     assert refresh(made, PARTS) == made
 
 

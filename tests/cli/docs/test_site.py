@@ -112,12 +112,12 @@ SHORT: Final = {"pod-refused", "ckpt-pod-refused", "dgdr-pod-refused"}  # whose 
 
 
 def test_the_texts_of_recorded_refusals_are_on_the_page_of_their_rule() -> None:
-    found = set()
+    rules = set()
     for rule, message in recorded_messages():
         line = " ".join(message.split())
-        said = [text for text in list_messages()[rule] if text in line]
-        assert sum(map(len, said)) >= 12 or rule in SHORT, message
+        texts = [text for text in list_messages()[rule] if text in line]
+        assert sum(map(len, texts)) >= 12 or rule in SHORT, message
         page = unescape(_page(f"rules/{rule}.md")).replace("\\*", "*")
-        assert all(f"- {text}\n" in page for text in said), rule
-        found.add(rule)
-    assert len(found) > 60
+        assert all(f"- {text}\n" in page for text in texts), rule
+        rules.add(rule)
+    assert len(rules) > 60

@@ -41,13 +41,13 @@ class _Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = {name: value or "" for name, value in attrs}
-        self.anchors |= {found[name] for name in ("id", "name") if name in found}
-        if tag == "a" and "href" in found:
-            self.links.append(found["href"])
-        if tag == "link" and _RELATIONS & set(found.get("rel", "").split()):
-            self.loads.append(found["href"])
-        self.loads += [found[name] for name in _LOADS.get(tag, ()) if name in found]
+        attributes = {name: value or "" for name, value in attrs}
+        self.anchors |= {attributes[name] for name in ("id", "name") if name in attributes}
+        if tag == "a" and "href" in attributes:
+            self.links.append(attributes["href"])
+        if tag == "link" and _RELATIONS & set(attributes.get("rel", "").split()):
+            self.loads.append(attributes["href"])
+        self.loads += [attributes[name] for name in _LOADS.get(tag, ()) if name in attributes]
 
 
 def _address(file: Path) -> str:
@@ -72,7 +72,7 @@ def test_every_link_leads_to_a_page_and_place_of_the_site() -> None:
     assert {f"{HOME}rules/{name}/" for name in rules} <= _pages().keys()
     dead = []
     for page, read in _pages().items():
-        for link in (one for one in read.links if not one.startswith(("http://", "https://", "mailto:", "javascript:"))):
+        for link in (href for href in read.links if not href.startswith(("http://", "https://", "mailto:", "javascript:"))):
             target, _, anchor = urljoin(page, link).partition("#")
             known = _pages().get(target)
             if not _file(target).is_file() or (known and anchor and unquote(anchor) not in known.anchors):
@@ -82,7 +82,7 @@ def test_every_link_leads_to_a_page_and_place_of_the_site() -> None:
 
 def test_no_page_and_no_style_loads_from_elsewhere() -> None:
     loads = {load for read in _pages().values() for load in read.loads}
-    assert {one for one in loads if urlsplit(one).netloc} == set()
+    assert {load for load in loads if urlsplit(load).netloc} == set()
     for file in SITE.rglob("*.css"):
         assert not re.search(r"@import|url\(['\"]?(?:https?:)?//", file.read_text()), file
 
@@ -161,7 +161,7 @@ async def test_nothing_keeps_people_from_reading(served: str, *, dark: bool, wid
             assert await page.ask(AXE) == [], path
             assert await page.ask("document.documentElement.scrollWidth <= innerWidth"), path
             assert len(await page.picture()) > 20_000
-        assert {urlsplit(one).netloc for one in page.requested if not one.startswith("data:")} == {urlsplit(served).netloc}
+        assert {urlsplit(url).netloc for url in page.requested if not url.startswith("data:")} == {urlsplit(served).netloc}
         assert page.complaints == []
 
 
@@ -176,7 +176,7 @@ SAID: Final = _until("[...document.querySelectorAll('.said a')].map(link => new 
 
 async def test_a_rule_is_found_by_its_name(served: str) -> None:
     async with _shown(served) as page:
-        assert not any(one.endswith(("search_index.json", "messages.json")) for one in page.requested)
+        assert not any(url.endswith(("search_index.json", "messages.json")) for url in page.requested)
         await page.ask(TYPE.format(words='"restart-order-unknown"'))
         assert urlsplit(await page.ask(FIRST)).path == "/rules/restart-order-unknown/"
         assert page.complaints == []
@@ -200,27 +200,27 @@ async def test_a_message_leads_to_its_rule(served: str, words: str, how: str, ru
 
 async def test_recorded_refusals_lead_to_their_rules(served: str) -> None:
     # a sentence of few words leads there by the name that the server writes behind it
-    said = sorted({(rule, f"{message} [{rule}]" if rule in SHORT else message) for rule, message in recorded_messages()})
+    notes = sorted({(rule, f"{message} [{rule}]" if rule in SHORT else message) for rule, message in recorded_messages()})
     async with _shown(served) as page:
-        asked = f"{json.dumps([message for _, message in said])}.map(one => rulesSaying(one, texts))"
-        found = await page.ask(f"fetch('messages.json').then(answer => answer.json()).then(texts => {asked})")
+        script = f"{json.dumps([message for _, message in notes])}.map(one => rulesSaying(one, texts))"
+        rules = await page.ask(f"fetch('messages.json').then(answer => answer.json()).then(texts => {script})")
         assert page.complaints == []
-    wrong = [(rule, message, names) for (rule, message), names in zip(said, found, strict=True) if rule not in names or len(names) > 6]
-    assert (len(said) > 300, wrong) == (True, [])
+    wrong = [(rule, message, names) for (rule, message), names in zip(notes, rules, strict=True) if rule not in names or len(names) > 6]
+    assert (len(notes) > 300, wrong) == (True, [])
 
 
 async def test_refusals_of_the_go_operator_lead_where_explain_leads(served: str) -> None:
     refused = [case["expect"]["note"] for case in cases("line15.ndjson.gz", "api") if not case["expect"]["accepted"]]
     notes = [*{re.sub(r'"c\d+"', "", note): note for note in refused}.values()]
     async with _shown(served) as page:
-        asked = f"{json.dumps(notes)}.map(one => linksOf(one, answers).map(([words, place]) => [words, place]))"
-        found = await page.ask(f"fetch('messages.json').then(answer => answer.json()).then(answers => {asked})")
+        script = f"{json.dumps(notes)}.map(one => linksOf(one, answers).map(([words, place]) => [words, place]))"
+        answers = await page.ask(f"fetch('messages.json').then(answer => answer.json()).then(answers => {script})")
     wrong = []
-    for note, links in zip(notes, found, strict=True):
+    for note, links in zip(notes, answers, strict=True):
         wanted = {
             str(name)
             for page in find(note)
-            for name in (page.get("rule"), page.get("message"), page.get("words"), *(one["rule"] for one in page.get("rules", ())))
+            for name in (page.get("rule"), page.get("message"), page.get("words"), *(rule["rule"] for rule in page.get("rules", ())))
         }
         if not links or not {words for words, _ in links} <= wanted:
             wrong.append((note, links, wanted))

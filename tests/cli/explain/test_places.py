@@ -37,8 +37,8 @@ def test_a_field_tells_its_place_in_the_other_version(command: Command, word: st
         return
     other = next(place["other"] for page in ran.json for place in page["places"] if place["kind"].startswith("DynamoGraphDeployment/"))
     assert (other["path"], other["exact"]) == (there, exact)
-    told = command("explain", word).out
-    assert f"In {other['version']}: `{there}`" in told if exact else "no such field; an annotation keeps its value" in told
+    output = command("explain", word).out
+    assert f"In {other['version']}: `{there}`" in output if exact else "no such field; an annotation keeps its value" in output
 
 
 def test_a_field_tells_its_defaults_limits_and_schema_rules(command: Command) -> None:
@@ -84,7 +84,7 @@ def test_every_fact_tells_what_it_says_and_who_needs_it(command: Command, name: 
 def test_every_row_of_the_map_of_fields_is_told_by_explain_too(command: Command) -> None:
     from dynamo_webhooks.conversion.kinds import field_rows
 
-    told = 0
+    count = 0
     for kind in ("DynamoGraphDeployment", "DynamoComponentDeployment"):  # a request has parts without a schema
         for left, right, _ in field_rows(CONVERTED[kind]):
             if left and right and "," not in left + right and "[main]" not in right and left.startswith("spec."):
@@ -92,14 +92,14 @@ def test_every_row_of_the_map_of_fields_is_told_by_explain_too(command: Command)
                 assert ran.code == 0, left
                 place = next(place for page in ran.json for place in page["places"] if place["kind"] == f"{kind}/v1alpha1")
                 assert place["other"]["exact"], left
-                told += 1
-    assert told > 20
+                count += 1
+    assert count > 20
 
 
 def test_the_values_of_another_release_are_told(command: Command) -> None:
-    told = command("explain", "dgd.spec.components.*.type").out
-    assert "One of `frontend`, `worker`, `prefill`, `decode`, `planner`, `epp`, `lpx`." in told
-    assert "In operator release 1.2 to 1.5: one of `frontend`, `worker`, `prefill`, `decode`, `planner`, `epp`." in told
+    output = command("explain", "dgd.spec.components.*.type").out
+    assert "One of `frontend`, `worker`, `prefill`, `decode`, `planner`, `epp`, `lpx`." in output
+    assert "In operator release 1.2 to 1.5: one of `frontend`, `worker`, `prefill`, `decode`, `planner`, `epp`." in output
     assert "In operator release 1.2: default `Auto`" in command("explain", "dgd.spec.components.*.experimental.checkpoint.mode").out
 
 
@@ -107,9 +107,9 @@ def test_a_field_lists_five_rules_at_most_those_named_after_it_first(command: Co
     (page,) = command("explain", "dgd.spec.services.*.replicas", "-o", "json").json
     rules = [rule["rule"] for rule in page["places"][0]["rules"]]
     assert rules[:2] == ["mut-dgd-replicas", "replicas-non-negative"]
-    told = command("explain", "dgd.spec.services.*.replicas").out
-    assert [name for name in rules if f"`{name}`" in told] == rules[:6]
-    assert f"{len(rules) - 6} more rules do" in told
+    output = command("explain", "dgd.spec.services.*.replicas").out
+    assert [name for name in rules if f"`{name}`" in output] == rules[:6]
+    assert f"{len(rules) - 6} more rules do" in output
 
 
 def test_each_default_is_told_at_the_fields_that_it_fills_in_and_at_no_other(command: Command, subtests: pytest.Subtests) -> None:
@@ -129,5 +129,5 @@ def test_each_default_is_told_at_the_fields_that_it_fills_in_and_at_no_other(com
     for (kind, path), names in filled.items():
         with subtests.test(path):
             [page] = command("explain", f"{kind}.{path}", "-o", "json").json
-            [place] = [one for one in page["places"] if one["kind"] == f"{kind}/v1beta1"]
+            [place] = [entry for entry in page["places"] if entry["kind"] == f"{kind}/v1beta1"]
             assert set(place["filledBy"]) == names

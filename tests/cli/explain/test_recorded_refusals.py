@@ -52,33 +52,33 @@ def _judged(case: dict[str, Any]) -> Found:
     old = stored(case["old"], new["apiVersion"]) if case["operation"] == UPDATE else None
     write = Admission(kind, version, case["operation"], new, old, user=case.get("user") or "admin", settings=Settings(facts()))
     write.shape()
-    found: list[tuple[Rule, Path]] = [(WRONG_TYPE, error.path) for error in write.decode()]
-    readable = not found
+    findings: list[tuple[Rule, Path]] = [(WRONG_TYPE, error.path) for error in write.decode()]
+    readable = not findings
     try:
         if readable and write.mutated:
             write.mutate()
-        found += [(CEL_RULE if error.rule else SCHEMA_RULE, error.path) for error in write.conform()]
-        found += [(one.rule, one.path) for one in (write.judge() if readable else ()) if one.rule.level is Level.ERROR]
+        findings += [(CEL_RULE if error.rule else SCHEMA_RULE, error.path) for error in write.conform()]
+        findings += [(finding.rule, finding.path) for finding in (write.judge() if readable else ()) if finding.rule.level is Level.ERROR]
     except ConversionError as error:
-        found.append((UNCONVERTIBLE, error.path))
-    return [(rule, _places(kind, version, path, write.object)) for rule, path in found]
+        findings.append((UNCONVERTIBLE, error.path))
+    return [(rule, _places(kind, version, path, write.object)) for rule, path in findings]
 
 
 def _places(kind: str, version: str, path: Path, obj: dict[str, Any]) -> frozenset[str]:
     """A path in each version, as `_plain` writes them."""
     other = BY_NAME[kind].other(version)
     paths = [path, *([translate_path(KINDS[kind], path, obj, other, {}).path] if other and kind in KINDS and len(path) > 1 else [])]
-    return frozenset(_plain(format_path(one)) for one in paths)
+    return frozenset(_plain(format_path(place)) for place in paths)
 
 
 def _plain(path: str) -> str:
     return re.sub(r"\[([^\]]*)\]", r".\1", path) + "."
 
 
-def _rules_at(cause: Cause, found: Found) -> set[Rule]:
+def _rules_at(cause: Cause, findings: Found) -> set[Rule]:
     here = _plain(cause.path)
-    exact = {rule for rule, places in found if here in places}
-    return exact or {rule for rule, places in found if any(one.startswith(here) or here.startswith(one) for one in places)}
+    exact = {rule for rule, places in findings if here in places}
+    return exact or {rule for rule, places in findings if any(place.startswith(here) or here.startswith(place) for place in places)}
 
 
 def _explain(kind: str, text: str) -> set[str]:
@@ -102,21 +102,21 @@ def test_each_recorded_refusal_leads_to_the_rule_that_our_engine_gives_for_the_s
     for case in cases("line15.ndjson.gz", "api"):
         if case["expect"]["accepted"]:
             continue
-        found, kind, note = _judged(case), case["object"]["kind"], case["expect"]["note"]
+        findings, kind, note = _judged(case), case["object"]["kind"], case["expect"]["note"]
         refusals.setdefault(_without_values(note), note)
         for cause in split_causes(note):
             if not cause.cut:
-                said = causes.setdefault((kind, _without_values(_words(cause))), Said(kind, _words(cause), set(), set()))
-                said.at.update(rule.name for rule in _rules_at(cause, found))
-                said.anywhere.update(rule.name for rule, _ in found)
+                entry = causes.setdefault((kind, _without_values(_words(cause))), Said(kind, _words(cause), set(), set()))
+                entry.at.update(rule.name for rule in _rules_at(cause, findings))
+                entry.anywhere.update(rule.name for rule, _ in findings)
     assert (len(refusals) > 477, len(causes) > 200) == (True, True)
     direct = 0
-    for said in causes.values():
-        with subtests.test(said.text):
-            names = _explain(said.kind, said.text)
+    for entry in causes.values():
+        with subtests.test(entry.text):
+            names = _explain(entry.kind, entry.text)
             assert names
-            assert names & said.at or names <= said.anywhere | APART.keys()
-            direct += bool(names & said.at)
+            assert names & entry.at or names <= entry.anywhere | APART.keys()
+            direct += bool(names & entry.at)
     assert direct > len(causes) * 3 // 4
     # a whole refusal is explained as its causes are
     for note in refusals.values():

@@ -81,10 +81,10 @@ async def test_everything_that_a_cluster_tells_and_nothing_is_written_there_or_o
     cluster = await whole()
     cluster.writes.clear()
     monkeypatch.setattr("tempfile.tempdir", "/nowhere")
-    found = await gather_facts(cluster)
+    result = await gather_facts(cluster)
     assert cluster.writes == []
-    assert found.reasons == {}
-    assert found.values == {
+    assert result.reasons == {}
+    assert result.values == {
         "operatorScope": "cluster",
         "operatorVersion": "1.2.0",
         "operatorPrincipal": "system:serviceaccount:dynamo-system:dynamo-webhooks-reconciler",
@@ -128,12 +128,12 @@ async def test_a_cluster_without_any_operator() -> None:
     cluster = MemoryCluster(served=SERVED)
     for other in (deployment("web", {"app": "web"}, ["serve", "--config=x"]), {"metadata": {"name": "odd"}}):
         await cluster.create(DEPLOYMENTS, {**other, "metadata": {**other["metadata"], "namespace": "web"}})
-    found = await gather_facts(cluster)
-    told = {"operatorScope", "operatorVersion", "operatorPrincipal", "gpuDiscovery", "allowGmsSnapshot", "switchedOff"}
-    unknown = {*told, "checkpoint", "lpx", "dgdrDefaultImage"}
+    result = await gather_facts(cluster)
+    names = {"operatorScope", "operatorVersion", "operatorPrincipal", "gpuDiscovery", "allowGmsSnapshot", "switchedOff"}
+    unknown = {*names, "checkpoint", "lpx", "dgdrDefaultImage"}
     line = {"operatorLine": "the cluster has no CustomResourceDefinition dynamographdeployments.nvidia.com with v1beta1"}
-    assert found.reasons == dict.fromkeys(sorted(unknown), "no operator is installed") | line
-    assert (found.values["grove"], found.values["clusterTopologies"], found.values["excludedNamespaces"]) == (True, {}, [])
+    assert result.reasons == dict.fromkeys(sorted(unknown), "no operator is installed") | line
+    assert (result.values["grove"], result.values["clusterTopologies"], result.values["excludedNamespaces"]) == (True, {}, [])
     missing = await gather_facts(MemoryCluster(served=SERVED), "elsewhere")
     assert missing.reasons["operatorScope"] == "no operator is installed in namespace elsewhere"
 
@@ -143,11 +143,11 @@ async def test_where_no_operator_tells_its_version_the_definitions_tell_the_line
         cluster = MemoryCluster(served=SERVED)
         for name in ("DynamoGraphDeployment", "DynamoGraphDeploymentRequest"):
             await cluster.create(CRDS, build(name, line=line))
-        found = await gather_facts(cluster)
-        assert found.later == ""
-        assert (found.values["operatorLine"], facts_from(found.values).line) == (line, line)
-        assert "operatorLine" not in found.reasons
-        assert facts_from(load_documents(format_facts(found), "facts.yaml")[0].data).line == line
+        result = await gather_facts(cluster)
+        assert result.later == ""
+        assert (result.values["operatorLine"], facts_from(result.values).line) == (line, line)
+        assert "operatorLine" not in result.reasons
+        assert facts_from(load_documents(format_facts(result), "facts.yaml")[0].data).line == line
 
 
 async def test_a_cluster_of_a_later_release_is_judged_as_the_newest_and_unknown_fields_are_named() -> None:
@@ -158,14 +158,14 @@ async def test_a_cluster_of_a_later_release_is_judged_as_the_newest_and_unknown_
         spec = later["spec"]["versions"][1]["schema"]["openAPIV3Schema"]["properties"]["spec"]
         spec["properties"] |= {f"new{index}": {"type": "string"} for index in range(9)}
         await cluster.create(CRDS, later)
-    found = await gather_facts(cluster)
-    assert found.values["operatorLine"] == "1.7"
-    assert found.later.startswith(
+    result = await gather_facts(cluster)
+    assert result.values["operatorLine"] == "1.7"
+    assert result.later.startswith(
         "this cluster is newer than operator 1.7: judged as 1.7, fields unknown: DynamoGraphDeployment v1beta1 spec.new0, "
     )
-    assert found.later.endswith("DynamoGraphDeployment version v1, which is served and 10 more")
+    assert result.later.endswith("DynamoGraphDeployment version v1, which is served and 10 more")
     snapshot = await take_snapshot(cluster, "", [])
-    assert snapshot.later == found.later
+    assert snapshot.later == result.later
     assert describe_later_release("1.30.0", Line.V1_7, ()) == "this cluster is newer than operator 1.7: judged as 1.7"
     assert describe_later_release("1.7.9", Line.V1_7, (None, {"spec": {"names": []}})) == ""
 
@@ -182,9 +182,9 @@ async def test_the_cluster_wide_one_counts_where_restricted_ones_are_too_and_a_n
 async def test_two_cluster_wide_operators_are_not_guessed_between() -> None:
     cluster = await whole()
     await install(cluster, GO, configuration(), namespace="other")
-    found = await gather_facts(cluster)
-    assert "operatorVersion" not in found.values
-    assert found.reasons["operatorVersion"] == (
+    result = await gather_facts(cluster)
+    assert "operatorVersion" not in result.values
+    assert result.reasons["operatorVersion"] == (
         "several operators are installed, choose by --namespace: dynamo-system/dynamo-webhooks-server, other/platform-controller-manager"
     )
 
@@ -200,9 +200,9 @@ async def test_two_cluster_wide_operators_are_not_guessed_between() -> None:
     ],
 )
 async def test_what_a_deployment_does_not_show_is_not_guessed(operator: Node, change: Node, fact: str, words: str) -> None:
-    found = await gathered(operator, **change)
-    assert fact not in found.values
-    assert words in found.reasons[fact]
+    result = await gathered(operator, **change)
+    assert fact not in result.values
+    assert words in result.reasons[fact]
 
 
 async def test_a_configuration_that_can_not_be_used_is_told_without_the_place_it_was_read_at() -> None:
@@ -215,11 +215,11 @@ async def test_a_configuration_that_can_not_be_used_is_told_without_the_place_it
 async def test_what_may_not_be_read_is_told_with_the_servers_words() -> None:
     cluster = await whole()
     cluster.denied |= {("list", "deployments"), ("list", "leases"), ("list", "clustertopologies"), ("list", "clustertopologybindings")}
-    found = await gather_facts(cluster)
-    assert set(found.values) == {"grove", "inferencePool", "dra", "lws", "istio"}
-    assert found.reasons["excludedNamespaces"].startswith("can't be read: ")
-    assert found.reasons["operatorScope"].startswith("Deployments can't be read: ")
-    assert "clusterTopologies" not in yaml.safe_load(format_facts(found))  # where null would say that there are none
+    result = await gather_facts(cluster)
+    assert set(result.values) == {"grove", "inferencePool", "dra", "lws", "istio"}
+    assert result.reasons["excludedNamespaces"].startswith("can't be read: ")
+    assert result.reasons["operatorScope"].startswith("Deployments can't be read: ")
+    assert "clusterTopologies" not in yaml.safe_load(format_facts(result))  # where null would say that there are none
     cluster = await whole()
     cluster.denied.add(("get", "configmaps"))
     assert (await gather_facts(cluster)).reasons["operatorScope"].startswith("its configuration can't be read: ")
@@ -228,31 +228,31 @@ async def test_what_may_not_be_read_is_told_with_the_servers_words() -> None:
 async def test_api_groups_that_can_not_be_asked_for_are_unknown_not_absent() -> None:
     cluster = await whole()
     cluster.fail(lambda verb, *_: ForbiddenError(403, "Forbidden", "no discovery for you") if verb == "groups" else None)
-    found = await gather_facts(cluster)
-    assert found.reasons["dra"] == "can't be read: no discovery for you"
-    assert not {"grove", "inferencePool", "dra", "lws", "istio"} & set(found.values)
+    result = await gather_facts(cluster)
+    assert result.reasons["dra"] == "can't be read: no discovery for you"
+    assert not {"grove", "inferencePool", "dra", "lws", "istio"} & set(result.values)
 
 
 async def test_a_cluster_without_topologies_says_so() -> None:
-    found = await gather_facts(MemoryCluster(served={}))
-    assert found.values["clusterTopologies"] is None
-    assert "# the cluster serves no ClusterTopologies\nclusterTopologies: null\n" in format_facts(found)
-    assert facts_from(load_documents(format_facts(found), "facts.yaml")[0].data).clusterTopologies is None
+    result = await gather_facts(MemoryCluster(served={}))
+    assert result.values["clusterTopologies"] is None
+    assert "# the cluster serves no ClusterTopologies\nclusterTopologies: null\n" in format_facts(result)
+    assert facts_from(load_documents(format_facts(result), "facts.yaml")[0].data).clusterTopologies is None
 
 
 @pytest.mark.parametrize("resource", [DEPLOYMENTS, LEASES, TOPOLOGIES, CONFIG_MAPS])
 async def test_a_server_that_goes_away_in_between_is_no_unknown_fact(resource: Any) -> None:
     cluster = await whole()
-    cluster.fail(lambda _verb, asked, *_: UnavailableError(0, "", "gone away") if asked == resource else None)
+    cluster.fail(lambda _verb, requested, *_: UnavailableError(0, "", "gone away") if requested == resource else None)
     with pytest.raises(UnavailableError):
         await gather_facts(cluster)
 
 
 async def test_the_text_is_a_facts_file_with_the_same_facts_and_the_same_bytes() -> None:
-    found = await gather_facts(await whole())
-    text = format_facts(found)
+    result = await gather_facts(await whole())
+    text = format_facts(result)
     assert text == format_facts(await gather_facts(await whole()))
-    assert facts_from(load_documents(text, "facts.yaml")[0].data) == facts_from(found.values)
+    assert facts_from(load_documents(text, "facts.yaml")[0].data) == facts_from(result.values)
     assert [line.partition(":")[0] for line in text.splitlines() if line[0] not in "# "] == [
         name for name in Facts._fields if name != "operatorLine"
     ]
@@ -336,5 +336,5 @@ def test_rules_that_refuse_are_named() -> None:
 def test_a_word_means_what_it_means_in_yaml(word: str) -> None:
     documents = load_documents(word)
     meant = documents[0].data if documents else None
-    found = _value(word, "-")
-    assert (found, type(found)) == (meant, type(meant))
+    value = _value(word, "-")
+    assert (value, type(value)) == (meant, type(meant))

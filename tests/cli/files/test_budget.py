@@ -21,7 +21,7 @@ def _graph(name: str, **spec: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         (("check",), "fine.yaml:1:"),
         (("convert", "--to", "v1beta1"), '"fine"'),
@@ -30,7 +30,7 @@ def _graph(name: str, **spec: Any) -> str:
     ],
 )
 def test_a_costly_file_is_told_and_the_others_are_not_lost(
-    command: Command, files: Files, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], told: str
+    command: Command, files: Files, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], expected: str
 ) -> None:
     worker = {"componentType": "worker", "replicas": 1}
     costly = {**worker, "volumeMounts": [{}] * 800_000}
@@ -40,7 +40,7 @@ def test_a_costly_file_is_told_and_the_others_are_not_lost(
     done = command(*words, where / "costly.yaml", where / "fine.yaml")
     assert done.code == UNREADABLE, done.err
     assert f"costly.yaml: {_SPENT}" in done.out + done.err
-    assert told in done.out
+    assert expected in done.out
 
 
 def test_two_objects_that_are_costly_to_compare_are_told(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,8 +60,8 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 @pytest.mark.usefixtures("tree")
 def test_paths_mean_files(paths: list[str], excluded: list[str], wanted: list[str]) -> None:
-    found = find_files(paths, excluded)
-    assert found == wanted
+    files = find_files(paths, excluded)
+    assert files == wanted
 
 
 def test_paths_come_from_a_list(tree: Path) -> None:
@@ -82,8 +82,8 @@ def test_one_file_is_read_once_whatever_it_is_called(tree: Path) -> None:
     assert find_files(["gone.yaml", "./gone.yaml", "sub/../gone.yaml"]) == ["gone.yaml"]
 
 
-def _said(found: list[str | InputError]) -> list[str]:
-    return [str(one) for one in found if isinstance(one, InputError)]
+def _said(entries: list[str | InputError]) -> list[str]:
+    return [str(entry) for entry in entries if isinstance(entry, InputError)]
 
 
 def test_what_never_ends_is_left_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,11 +96,11 @@ def test_what_never_ends_is_left_where_it_is(tmp_path: Path, monkeypatch: pytest
     Path("nowhere.yaml").symlink_to("none")
     Path("itself.yaml").symlink_to("itself.yaml")
     Path("folder.yaml").mkdir()
-    found = find_files(["."])
+    entries = find_files(["."])
     ends = ": is a pipe, a socket or a device; name it itself if it is to be read"
-    assert _said(found) == [f"{name}.yaml{ends}" for name in ("also", "pipe", "socket")]
-    assert [one for one in found if isinstance(one, str)] == ["itself.yaml", "nowhere.yaml"]
-    read = [next(iter(read_documents(one, ""))) for one in found if isinstance(one, str)]
+    assert _said(entries) == [f"{name}.yaml{ends}" for name in ("also", "pipe", "socket")]
+    assert [entry for entry in entries if isinstance(entry, str)] == ["itself.yaml", "nowhere.yaml"]
+    read = [next(iter(read_documents(entry, ""))) for entry in entries if isinstance(entry, str)]
     assert list(map(str, read)) == ["itself.yaml: can't be read: Too many levels of symbolic links", "nowhere.yaml: does not exist"]
     assert find_files(["pipe.yaml"]) == ["pipe.yaml"]
 
@@ -114,12 +114,12 @@ def test_a_file_or_folder_that_vanishes_or_is_locked_is_said(tree: Path, monkeyp
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", failing)
-    found = find_files(["sub"])
-    assert [str(one) for one in found] == ["sub/z.yaml", "sub/deep: may not be read (permission denied)"]
+    entries = find_files(["sub"])
+    assert [str(entry) for entry in entries] == ["sub/z.yaml", "sub/deep: may not be read (permission denied)"]
     assert find_files(["sub"], ["deep"]) == ["sub/z.yaml"]
     assert find_files(["sub/*/a.yaml", "sub/z.yaml"], [])[-1] == "sub/z.yaml"
     (tree / "sub" / "z.yaml").unlink()
-    assert [str(one) for one in read_documents("sub/z.yaml", "")] == ["sub/z.yaml: does not exist"]
+    assert [str(error) for error in read_documents("sub/z.yaml", "")] == ["sub/z.yaml: does not exist"]
 
 
 def test_odd_names_are_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,9 +134,9 @@ def test_odd_names_are_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @run_each("path", ["", "a\0b", "x" * 300, "/".join(["x" * 200] * 40), "x" * 300 + "*", "*/" * 3000])
 def test_a_path_that_no_file_can_have_is_an_error_in_its_place(tree: Path, path: str) -> None:
-    [found] = find_files([path])
-    [said] = [str(found)] if isinstance(found, InputError) else map(str, read_documents(found, ""))
-    assert said.partition(": ")[2] in ("is not a usable path", "can't be read: File name too long", "matches no files")
+    [entry] = find_files([path])
+    [message] = [str(entry)] if isinstance(entry, InputError) else map(str, read_documents(entry, ""))
+    assert message.partition(": ")[2] in ("is not a usable path", "can't be read: File name too long", "matches no files")
 
 
 @pytest.mark.parametrize("path", [".", "**/*.yaml"])
@@ -153,11 +153,11 @@ def test_a_link_to_a_folder_elsewhere_is_said_and_not_followed(
 
 
 def test_a_file_of_broken_documents_is_searched_for_templates_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr(documents, "re", SimpleNamespace(search=lambda *words: asked.append(words[0])))
-    found = list(read_documents(Source("a.yaml", "---\na: [\n" * 50), ""))
-    assert len(found) == 50
-    assert asked == [documents._TEMPLATE]
+    patterns: list[str] = []
+    monkeypatch.setattr(documents, "re", SimpleNamespace(search=lambda *words: patterns.append(words[0])))
+    errors = list(read_documents(Source("a.yaml", "---\na: [\n" * 50), ""))
+    assert len(errors) == 50
+    assert patterns == [documents._TEMPLATE]
 
 
 PRINTING = 'while IFS= read -r line; do printf "%s\\n" "$line"; done < "$2/out.yaml"'
@@ -170,8 +170,8 @@ def test_the_rendered_text_is_checked(command: Command, files: Files, programs: 
     ran = command("check", "-k", "prod")
     assert ran.code == 1
     assert ran.out.startswith(f"kustomize:prod:11:7 error {BAD_RULE}")
-    told = f"2 objects {BY_DEFAULT}: 1 error\n"
-    assert ran.err == f"kustomize:prod: lines are those that `{words} prod` prints\n{told}"
+    summary = f"2 objects {BY_DEFAULT}: 1 error\n"
+    assert ran.err == f"kustomize:prod: lines are those that `{words} prod` prints\n{summary}"
     assert Path("called").read_text() == f"{programs / name} {words.split()[1]}\n"
     assert command("check", "-k", "prod", "-q").err == ""
     assert command("check", "-k", "prod", "-q", "-v").err == "reading kustomize:prod\n"
@@ -271,16 +271,16 @@ REFUSED = [
 ]
 
 
-@run_each(("text", "said"), REFUSED)
+@run_each(("text", "message"), REFUSED)
 def test_what_would_be_fetched_is_refused_before_anything_runs(
-    command: Command, files: Files, programs: Path, text: str, said: str
+    command: Command, files: Files, programs: Path, text: str, message: str
 ) -> None:
     write_program(programs, "kustomize", "echo called > called")
     files(prod__kustomization="resources: [../base]\n", base__kustomization="resources: [../prod, deep]\n", base__deep__kustomization=text)
     Path("base", "deep", "apiVersion: builtin").write_text("")  # the first line of a text, which is none the less no file
     ran = command("check", "-k", "prod", "-q")
     assert ran.code == 4
-    assert ran.err.startswith(f"prod/../base/deep/kustomization.yaml:{said}")
+    assert ran.err.startswith(f"prod/../base/deep/kustomization.yaml:{message}")
     assert "hunter2" not in ran.err
     assert not Path("called").exists()
 

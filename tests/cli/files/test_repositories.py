@@ -37,7 +37,7 @@ def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def beside(file: Path) -> list[str]:
     """The names of all files in the folder of one."""
-    return sorted(one.name for one in file.parent.iterdir())
+    return sorted(path.name for path in file.parent.iterdir())
 
 
 @pytest.fixture(params=["repository", "folder"])

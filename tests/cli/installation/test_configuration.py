@@ -47,27 +47,27 @@ def refusal(file: str | None, environment: dict[str, str] | None = None) -> list
 def test_flags_win_over_environment_over_file_over_defaults(tmp_path: Path) -> None:
     file = stored(tmp_path, FILE + "serving: {drainLag: 2s}\nlogging: {level: debug}\n")
     environment = {"KUBERNETES_CLUSTER_DOMAIN": "b.local"}
-    found = load_configuration(file, environment, {("serving", "drainLag"): ("--drain-lag", "4s")})
-    serving = found.configuration.serving
-    assert (serving.drain_lag, found.origin(("serving", "drainLag"))) == (4, "flag --drain-lag")
-    domain = found.configuration.operator.cluster_domain
-    assert (domain, found.origin(("operator", "clusterDomain"))) == ("b.local", "environment KUBERNETES_CLUSTER_DOMAIN")
-    assert (found.configuration.logging.level, found.origin(("logging", "level"))) == ("debug", f"{file}:9")
-    assert (serving.drain_timeout, found.origin(("serving", "drainTimeout"))) == (20, "default")
+    loaded = load_configuration(file, environment, {("serving", "drainLag"): ("--drain-lag", "4s")})
+    serving = loaded.configuration.serving
+    assert (serving.drain_lag, loaded.origin(("serving", "drainLag"))) == (4, "flag --drain-lag")
+    domain = loaded.configuration.operator.cluster_domain
+    assert (domain, loaded.origin(("operator", "clusterDomain"))) == ("b.local", "environment KUBERNETES_CLUSTER_DOMAIN")
+    assert (loaded.configuration.logging.level, loaded.origin(("logging", "level"))) == ("debug", f"{file}:9")
+    assert (serving.drain_timeout, loaded.origin(("serving", "drainTimeout"))) == (20, "default")
 
 
 @pytest.mark.parametrize(("text", "on"), [("1", True), ("true", False), ("1 ", False), ("01", False), ("0", False)])
 def test_the_snapshot_gate_opens_for_exactly_1(tmp_path: Path, text: str, on: bool) -> None:
-    found = load_configuration(stored(tmp_path), {"DYN_OPERATOR_ALLOW_GMS_SNAPSHOT": text})
-    assert found.configuration.feature_gates.gms_snapshot is on
+    loaded = load_configuration(stored(tmp_path), {"DYN_OPERATOR_ALLOW_GMS_SNAPSHOT": text})
+    assert loaded.configuration.feature_gates.gms_snapshot is on
 
 
 @run_each("variable", VARIABLES)
 def test_every_variable_reaches_its_key_and_is_silent_when_empty(variable: EnvironmentVariable) -> None:
     name, key = variable.name, variable.key
     values = {"DYNAMO_WEBHOOKS_LOG_LEVEL": "debug", "DYNAMO_WEBHOOKS_METRICS_SECURE": "false"}
-    found = load_configuration(None, {name: values.get(name, "1")})
-    assert found.origin(key) == f"environment {name}"
+    loaded = load_configuration(None, {name: values.get(name, "1")})
+    assert loaded.origin(key) == f"environment {name}"
     assert load_configuration(None, {name: ""}).origin(key) == "default"
 
 
@@ -91,12 +91,12 @@ NEWER: Final = FILE + "checkpoint: {enabled: true, nextThing: {a: 1}}\nnextSecti
 
 
 def test_unknown_keys_of_a_newer_chart_are_passed_over_if_asked_and_logged_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    found = load_configuration(file := stored(tmp_path, NEWER), {}, lenient=True)
-    assert [line.partition(";")[0] for line in found.unknown] == [
+    loaded = load_configuration(file := stored(tmp_path, NEWER), {}, lenient=True)
+    assert [line.partition(";")[0] for line in loaded.unknown] == [
         f"{file}:8: checkpoint.nextThing: unknown key",
         f"{file}:9: nextSection: unknown key",
     ]
-    assert (found.configuration.checkpoint.enabled, found.configuration.server.webhook.port) == (True, 9444)
+    assert (loaded.configuration.checkpoint.enabled, loaded.configuration.server.webhook.port) == (True, 9444)
     assert load_configuration(file := stored(tmp_path), {}, lenient=True).unknown == ()
     with pytest.raises(UsageError, match=r"1 thing to change:\n.*dra: must be a mapping, got true$"):
         load_configuration(stored(tmp_path, NEWER + "dra: true\n"), {}, lenient=True)
@@ -109,8 +109,8 @@ def test_unknown_keys_of_a_newer_chart_are_passed_over_if_asked_and_logged_once(
 @pytest.mark.parametrize("words", [["config"], ["render", "none.yaml"]])
 def test_commands_warn_of_the_keys_that_they_pass_over(words: list[str], command: Command, tmp_path: Path) -> None:
     ran = command(*words, "--config", stored(tmp_path, NEWER), "--lenient-config")
-    told = [line.partition(";")[0].partition("config.yaml:")[2] for line in ran.err.splitlines() if line.startswith("warning: ")]
-    assert (told, ran.code != 2) == (["8: checkpoint.nextThing: unknown key", "9: nextSection: unknown key"], True)
+    warnings = [line.partition(";")[0].partition("config.yaml:")[2] for line in ran.err.splitlines() if line.startswith("warning: ")]
+    assert (warnings, ran.code != 2) == (["8: checkpoint.nextThing: unknown key", "9: nextSection: unknown key"], True)
 
 
 def test_the_service_account_tells_the_namespace_when_nobody_else_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,8 +121,8 @@ def test_the_service_account_tells_the_namespace_when_nobody_else_does(tmp_path:
         ("operator: {namespace: mine}\n", {}, ("mine", f"{tmp_path / 'config.yaml'}:8")),
         ("operator: {namespace: mine}\n", {"POD_NAMESPACE": "pods"}, ("pods", "environment POD_NAMESPACE")),
     ):
-        found = load_configuration(stored(tmp_path, FILE + text), environment)
-        assert (found.configuration.operator.namespace, found.origin(key)) == wanted
+        loaded = load_configuration(stored(tmp_path, FILE + text), environment)
+        assert (loaded.configuration.operator.namespace, loaded.origin(key)) == wanted
 
 
 def test_a_version_must_be_semantic() -> None:

@@ -59,10 +59,10 @@ def test_a_component_keeps_what_today_has(name: str) -> None:
         "globalDynamoNamespace": True,
         **{key: source["spec"][key] for key in ("envs", "resources", "serviceName")},
     }
-    found = told(done)
-    assert found["spec.dynamoNamespace"] == (MAPPED, "spec.globalDynamoNamespace")
-    assert found["spec.dynamoTag"] == (DECIDE, "")
-    assert found["spec.externalServices"] == (NO_EQUIVALENT, "")
+    outcomes = told(done)
+    assert outcomes["spec.dynamoNamespace"] == (MAPPED, "spec.globalDynamoNamespace")
+    assert outcomes["spec.dynamoTag"] == (DECIDE, "")
+    assert outcomes["spec.externalServices"] == (NO_EQUIVALENT, "")
 
 
 COMPLETE = {"name": "models", "size": "1Gi", "storageClass": "fast", "volumeAccessMode": "ReadWriteMany"}
@@ -126,7 +126,7 @@ def test_the_image_of_the_only_build_of_that_name_in_the_same_run_is_used(name: 
     spec = today(done)["spec"]
     components = spec.get("services", {"": spec}).values()
     assert {note.outcome for note in done.notes if format_path(note.field) in ("spec.dynamoComponent", "spec.dynamoNim")} == {outcome}
-    assert all((lookup(one, ("extraPodSpec", "mainContainer", "image")) == IMAGE) is (outcome == MAPPED) for one in components)
+    assert all((lookup(component, ("extraPodSpec", "mainContainer", "image")) == IMAGE) is (outcome == MAPPED) for component in components)
     assert any("mainContainer.image" in text for text in needs(done).values()) is (outcome == DECIDE)
 
 
@@ -212,25 +212,25 @@ SPECS = st.builds(lambda graph, block: {**graph, **block}, GRAPHS, BLOCKS) | BLO
 
 def faults(data: dict[str, Any], done: ModernisedObject) -> list[str]:
     """Which laws are broken for a document and what was made of it."""
-    obj, found, noted = done.object, [], {note.field for note in done.notes}
+    obj, wrong, noted = done.object, [], {note.field for note in done.notes}
     if obj is None:
         fields = data["spec"] if isinstance(data["spec"], dict) else {}
         silent = [leaf for leaf in leaves(fields, ("spec",)) if len(leaf) > 1 and not _has_note(leaf, noted)]
         return [f"{format_path(leaf)} is left out without a word" for leaf in silent]
     for note in done.notes:
         if (note.outcome == MAPPED) != (bool(note.to) and lookup(obj, note.to) is not MISSING):
-            found.append(f"{format_path(note.field)} is mapped to nothing")
+            wrong.append(f"{format_path(note.field)} is mapped to nothing")
         if note.outcome != MAPPED and not note.text:
-            found.append(f"{format_path(note.field)} is left out without a word")
+            wrong.append(f"{format_path(note.field)} is left out without a word")
     for leaf in leaves(data):
         value = lookup(data, leaf)
         if (leaf, value) == (("metadata", "name"), ""):
             continue  # no name
         if value is not None and lookup(obj, leaf) != value and not _has_note(leaf, noted) and value not in ({}, []):
-            found.append(f"{format_path(leaf)} is lost")
-    found += [f"{format_path(path)} is no field of today" for path in prune(copy.deepcopy(obj), load_schema(obj["kind"], ALPHA, Line.V1_2))]
+            wrong.append(f"{format_path(leaf)} is lost")
+    wrong += [f"{format_path(path)} is no field of today" for path in prune(copy.deepcopy(obj), load_schema(obj["kind"], ALPHA, Line.V1_2))]
     targets = {note.to for note in done.notes}
-    return found + [f"{format_path(leaf)} comes from nowhere" for leaf in leaves(obj) if leaf not in targets and not _derived(leaf, data)]
+    return wrong + [f"{format_path(leaf)} comes from nowhere" for leaf in leaves(obj) if leaf not in targets and not _derived(leaf, data)]
 
 
 def _has_note(leaf: tuple[Any, ...], fields: set[Any]) -> bool:

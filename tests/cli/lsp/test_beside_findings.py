@@ -59,27 +59,27 @@ spec:
 
 async def actions(editor: Editor, diagnostics: Sequence[types.Diagnostic]) -> list[Any]:
     """The edits for diagnostics that the editor shows at one place."""
-    asked = types.CodeActionParams(WHICH, diagnostics[0].range, types.CodeActionContext(list(diagnostics)))
-    return list(await editor.client.text_document_code_action_async(asked) or ())
+    request = types.CodeActionParams(WHICH, diagnostics[0].range, types.CodeActionContext(list(diagnostics)))
+    return list(await editor.client.text_document_code_action_async(request) or ())
 
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_finding_can_be_ignored_once_its_reason_is_written(editor: Editor) -> None:
     text = GRAPH.replace("replicas: 2", "replicas: -2")
     shown = await editor.show(text)
-    [finding] = [one for one in shown if one.code == RULE]
+    [finding] = [diagnostic for diagnostic in shown if diagnostic.code == RULE]
     foreign = types.Diagnostic(finding.range, "x", code="x", source="yaml")
-    [action] = [one for one in await actions(editor, [finding, foreign]) if one.title.startswith("Ignore")]
+    [action] = [offer for offer in await actions(editor, [finding, foreign]) if offer.title.startswith("Ignore")]
     assert (action.title, action.diagnostics) == (f"Ignore {RULE} here, with a reason", (finding,))
     written, edits = edited(action, text)
     assert edits == [f"    # dynamo-webhooks: ignore[{RULE}] \n"]
-    found = {one.code: one for one in await editor.show(written)}
-    assert "the comment ignores replicas-non-negative without a reason" in found["ignore-without-reason"].message
+    by_code = {diagnostic.code: diagnostic for diagnostic in await editor.show(written)}
+    assert "the comment ignores replicas-non-negative without a reason" in by_code["ignore-without-reason"].message
     hover = await editor.client.text_document_hover_async(types.HoverParams(WHICH, types.Position(8, 36)))
     assert hover is not None
     assert hover.contents.value.startswith(f"# {RULE}")  # type: ignore[union-attr]  # Markdown was asked for
     reason = written.replace(f"[{RULE}] ", f"[{RULE}] the scaler takes it for off")
-    assert {one.code for one in await editor.show(reason)} & {RULE, "ignore-without-reason"} == set()
+    assert {diagnostic.code for diagnostic in await editor.show(reason)} & {RULE, "ignore-without-reason"} == set()
 
 
 @pytest.mark.asyncio
@@ -87,11 +87,11 @@ async def test_an_editor_with_snippets_puts_the_cursor_where_the_reason_belongs(
     edit = types.WorkspaceEditClientCapabilities(document_changes=True, snippet_edit_support=True)
     able = types.ClientCapabilities(workspace=types.WorkspaceClientCapabilities(workspace_edit=edit))
     async with started("--line", "1.2", capabilities=able) as editor:
-        [finding] = [one for one in await editor.show(GRAPH.replace("replicas: 2", "replicas: -2")) if one.code == RULE]
-        [action] = [one for one in await actions(editor, [finding]) if one.title.startswith("Ignore")]
+        [finding] = [item for item in await editor.show(GRAPH.replace("replicas: 2", "replicas: -2")) if item.code == RULE]
+        [action] = [offer for offer in await actions(editor, [finding]) if offer.title.startswith("Ignore")]
         [change] = action.edit.document_changes
         assert (change.text_document.uri, change.text_document.version) == (URI, 1)
-        assert [one.snippet.value for one in change.edits] == [f"    # dynamo-webhooks: ignore[{RULE}] $0\n"]
+        assert [entry.snippet.value for entry in change.edits] == [f"    # dynamo-webhooks: ignore[{RULE}] $0\n"]
 
 
 def test_no_comment_is_offered_where_none_can_stand() -> None:
@@ -103,7 +103,7 @@ def test_no_comment_is_offered_where_none_can_stand() -> None:
 
 
 def test_hover_explains_the_rule_that_a_comment_names() -> None:
-    line = next(number for number, one in enumerate(ALPHA_GRAPH.splitlines(), 1) if "ignore[" in one)
+    line = next(number for number, row in enumerate(ALPHA_GRAPH.splitlines(), 1) if "ignore[" in row)
     text = ALPHA_GRAPH.splitlines()[line - 1]
     for word, title in ((RULE, f"# {RULE}"), ("DYN006", "# ignore-without-reason")):
         first = text.index(word) + 1
@@ -115,20 +115,20 @@ def test_hover_explains_the_rule_that_a_comment_names() -> None:
 
 
 def names(symbols: list[DocumentSymbol]) -> list[Any]:
-    return [(one.name, one.detail, names(one.parts)) for one in symbols]
+    return [(symbol.name, symbol.detail, names(symbol.parts)) for symbol in symbols]
 
 
 def test_the_outline_has_objects_and_their_components() -> None:
     both = f"{ODD}---\n{ALPHA_GRAPH}---\nkind: ConfigMap\napiVersion: v1\nmetadata: {{name: c}}\n"
     kind = "DynamoGraphDeployment"
-    found = find_symbols("a", both)
-    assert names(found) == [
+    symbols = find_symbols("a", both)
+    assert names(symbols) == [
         ("chat", kind, [("𝓤i", "frontend", []), ("worker", "worker", [])]),
         ("old", kind, [("Frontend", "frontend", []), ("worker", "", [])]),
     ]
     lines = both.splitlines()
-    assert [lines[one.position.line - 1][one.position.column - 1 :] for one in found[0].parts] == ["𝓤i", "worker"]
-    assert lines[found[1].parts[1].position.line - 1].strip() == "worker:"
+    assert [lines[part.position.line - 1][part.position.column - 1 :] for part in symbols[0].parts] == ["𝓤i", "worker"]
+    assert lines[symbols[1].parts[1].position.line - 1].strip() == "worker:"
     assert find_symbols("a", GRAPH.replace("nvidia.com", "example.com").replace("DynamoGraph", "Graph")) == []
 
 
@@ -145,8 +145,8 @@ async def test_an_editor_has_the_outline_in_its_own_units(editor: Editor) -> Non
 
 @given(st.lists(PIECES, max_size=12).map("".join))
 def test_every_outline_can_be_drawn(text: str) -> None:
-    for one in find_symbols("a", f"apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\n{text}"):
-        assert one.extent[:2] <= one.extent[2:]
+    for symbol in find_symbols("a", f"apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\n{text}"):
+        assert symbol.extent[:2] <= symbol.extent[2:]
 
 
 @pytest.fixture
@@ -211,6 +211,6 @@ async def test_an_editor_shows_the_lens_and_what_a_text_is_judged_by(repository:
 @pytest.mark.asyncio
 async def test_schema_findings_can_be_left_to_another_server() -> None:
     async with started("--line", "1.2", options={"diagnostics": {"schema": "off"}}) as editor:
-        assert {one.code for one in await editor.show(TEXT)} == set()
-        assert {one.code for one in await editor.show(GRAPH.replace("replicas: 2", "replicas: -2\n    typo: 1"))} == {RULE}
-    assert {one.rule for one in find_problems("a", TEXT, ASKED).findings} == {"schema-mismatch", "wrong-type", "unknown-field"}
+        assert {diagnostic.code for diagnostic in await editor.show(TEXT)} == set()
+        assert {diagnostic.code for diagnostic in await editor.show(GRAPH.replace("replicas: 2", "replicas: -2\n    typo: 1"))} == {RULE}
+    assert {finding.rule for finding in find_problems("a", TEXT, ASKED).findings} == {"schema-mismatch", "wrong-type", "unknown-field"}

@@ -31,7 +31,7 @@ def _place(text: str) -> tuple[str, int, int]:
 
 def _offered(text: str) -> dict[str, Completion]:
     written, line, column = _place(text)
-    return {one.text: one for one in list_completions("p.yaml", written, NEWEST_ASKED, line, column)}
+    return {item.text: item for item in list_completions("p.yaml", written, NEWEST_ASKED, line, column)}
 
 
 def _shown(text: str) -> str:
@@ -69,8 +69,8 @@ def _validation(value: str, key: str = "expression") -> str:
     ],
 )
 def test_fields_and_functions_are_offered_by_the_types_of_what_is_before_them(expression: str, there: str, not_there: str) -> None:
-    found = _offered(_validation(f'"{expression}"'))
-    assert (there in found, not_there in found) == (True, False), sorted(found)
+    offered = _offered(_validation(f'"{expression}"'))
+    assert (there in offered, not_there in offered) == (True, False), sorted(offered)
 
 
 @run_each(
@@ -97,8 +97,8 @@ def test_braces_variables_conditions_and_annotations_have_expressions_too() -> N
     assert "components" in _offered(f"{HEAD}  validations: [{{expression: object.spec.‸}}]\n")
     assert "components" in _offered(f"{head}  auditAnnotations: [{{key: a, valueExpression: object.spec.‸}}]\n")
     condition = HEAD.replace("matchConditions: []", "matchConditions:\n  - name: a\n    expression: ‸") + "  validations: []\n"
-    found = _offered(condition.replace("expression: ‸", "expression: o‸"))
-    assert ("object" in found, "variables" in found) == (True, False)
+    offered = _offered(condition.replace("expression: ‸", "expression: o‸"))
+    assert ("object" in offered, "variables" in offered) == (True, False)
     variables = HEAD.replace("expression: '3'", "expression: '3'\n  - name: more\n    expression: variables.‸") + "  validations: []\n"
     assert [*_offered(variables)] == ["few"]
 
@@ -107,9 +107,9 @@ def test_braces_variables_conditions_and_annotations_have_expressions_too() -> N
 def test_functions_are_those_of_the_oldest_kubernetes_that_takes_the_policy(minor: int, offered: bool) -> None:
     written, line, column = _place(_validation("object.spec.components.‸"))
     check = re.sub("kind: V.*", "kind: Check", written).replace("admissionregistration.k8s.io/v1", "dynamo-webhooks/v1")
-    asked = NEWEST_ASKED._replace(minor=minor)
-    found, unbound = ({one.text for one in list_completions("p.yaml", text, asked, line, column)} for text in (written, check))
-    assert ("first" in found, "transformList" in found, "all" in found) == (offered, offered, True)
+    context = NEWEST_ASKED._replace(minor=minor)
+    bound, unbound = ({item.text for item in list_completions("p.yaml", text, context, line, column)} for text in (written, check))
+    assert ("first" in bound, "transformList" in bound, "all" in bound) == (offered, offered, True)
     assert "first" in unbound
 
 
@@ -150,8 +150,8 @@ def test_a_field_and_a_function_are_explained(expression: str, wanted: str) -> N
 
 def test_a_policy_about_several_kinds_is_offered_the_fields_of_each() -> None:
     text = _validation("object.spec.‸").replace("- dynamographdeployments", "- '*'").replace("- v1beta1", "- '*'")
-    found = _offered(text)
-    assert {"components", "services", "modelName", "baseModelName"} <= found.keys()
+    offered = _offered(text)
+    assert {"components", "services", "modelName", "baseModelName"} <= offered.keys()
     assert _shown(text.replace(CURSOR, f"model{CURSOR}Name == ''")).startswith("`modelName`: string")
 
 
@@ -173,11 +173,11 @@ def test_no_expression_and_no_place_raises(text: str, at: int) -> None:
 async def test_an_editor_gets_both(editor: Editor) -> None:
     text = policy("object.spec.components.all(c, c.replicas < 3)")
     await editor.show(text)
-    line = next(number for number, one in enumerate(text.split("\n")) if "c.replicas" in one)
+    line = next(number for number, row in enumerate(text.split("\n")) if "c.replicas" in row)
     column = text.split("\n")[line].index("c.replicas") + 2
     which: Any = types.TextDocumentIdentifier(editor.uri)
-    found: Any = await editor.client.text_document_completion_async(types.CompletionParams(which, types.Position(line, column)))
-    [item] = [one for one in found if one.label == "replicas"]
+    completions: Any = await editor.client.text_document_completion_async(types.CompletionParams(which, types.Position(line, column)))
+    [item] = [completion for completion in completions if completion.label == "replicas"]
     assert (item.kind, item.detail) == (types.CompletionItemKind.Field, "int")
     shown: Any = await editor.client.text_document_hover_async(types.HoverParams(which, types.Position(line, column)))
     assert shown.contents.value.startswith("`replicas`: int")

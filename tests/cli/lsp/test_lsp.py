@@ -79,9 +79,9 @@ class Editor:
             whole = types.TextDocumentContentChangeWholeDocument(text)
             which = types.VersionedTextDocumentIdentifier(self.version, self.uri)
             self.client.text_document_did_change(types.DidChangeTextDocumentParams(which, [whole]))
-        told = await self.told.get()
-        assert (told.uri, told.version) == (self.uri, self.version)
-        return list(told.diagnostics)
+        published = await self.told.get()
+        assert (published.uri, published.version) == (self.uri, self.version)
+        return list(published.diagnostics)
 
 
 @asynccontextmanager
@@ -115,39 +115,39 @@ def edited(action: Any, text: str) -> tuple[str, list[str]]:
         return sum(map(len, lines[: place.line])) + len(units.decode("utf-16-le"))
 
     edits = action.edit.changes[URI]
-    for one in reversed(edits):
-        text = text[: offset(one.range.start)] + one.new_text + text[offset(one.range.end) :]
-    return text, [one.new_text for one in edits]
+    for change in reversed(edits):
+        text = text[: offset(change.range.start)] + change.new_text + text[offset(change.range.end) :]
+    return text, [edit.new_text for edit in edits]
 
 
 def check_replicas(hover: types.Hover | None) -> None:
     """Holds what is told of the field of a count to its order: type, value, defaults, at most five rules."""
     assert hover is not None
     assert isinstance(hover.contents, types.MarkupContent)
-    told = hover.contents.value
-    assert "`spec.components.*.replicas`" in told
+    text = hover.contents.value
+    assert "`spec.components.*.replicas`" in text
     parts = [
-        told.index(part) for part in ("Type integer.", "At least `0`", "Defaults that may fill it in", "Rules that check", "more rules")
+        text.index(part) for part in ("Type integer.", "At least `0`", "Defaults that may fill it in", "Rules that check", "more rules")
     ]
     assert parts == sorted(parts)
-    assert told.partition("Rules that check")[2].count("\n- ") == 5
+    assert text.partition("Rules that check")[2].count("\n- ") == 5
 
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_an_editor_is_told_what_is_wrong_and_can_have_it_fixed(editor: Editor) -> None:
-    found = await editor.show(TEXT)
-    places = {(one.code, one.range.start.line, one.range.start.character, one.range.end.character) for one in found}
+    diagnostics = await editor.show(TEXT)
+    places = {(mark.code, mark.range.start.line, mark.range.start.character, mark.range.end.character) for mark in diagnostics}
     at = TEXT.splitlines()[9].index("typ:") + 1  # the letter before it takes two units of the protocol
     assert places == {
         ("schema-mismatch", 7, 10, 16),
         ("wrong-type", 8, 14, 17),
         ("unknown-field", 9, at, at + 3),
     }
-    assert {one.code: one.severity for one in found}["unknown-field"] == types.DiagnosticSeverity.Error
+    assert {mark.code: mark.severity for mark in diagnostics}["unknown-field"] == types.DiagnosticSeverity.Error
     whole = types.Range(types.Position(7, 0), types.Position(7, 5))
     which = types.TextDocumentIdentifier(URI)
-    asked = types.CodeActionParams(which, whole, types.CodeActionContext([]))
-    first, everything = await editor.client.text_document_code_action_async(asked) or ()
+    request = types.CodeActionParams(which, whole, types.CodeActionContext([]))
+    first, everything = await editor.client.text_document_code_action_async(request) or ()
     assert edited(first, TEXT) == (TEXT.replace("Worker", "worker"), ["w"])
     fixed = TEXT.replace("Worker", "worker").replace('"2"', "2").replace("typ:", "type:")
     assert edited(everything, TEXT) == (fixed, ["w", "2", "e"])
@@ -159,10 +159,10 @@ async def test_an_editor_is_told_what_is_wrong_and_can_have_it_fixed(editor: Edi
     asked_for = types.CompletionParams(which, types.Position(9, 6))
     offered = await editor.client.text_document_completion_async(asked_for)
     assert isinstance(offered, list)
-    names = {one.label: one.insert_text for one in offered}
+    names = {item.label: item.insert_text for item in offered}
     assert names["scalingAdapter"] == "scalingAdapter: "
     assert "type" not in names  # which is there already
-    assert "unreadable" in {one.code for one in await editor.show(TEXT + "---\na: [\n")}
+    assert "unreadable" in {mark.code for mark in await editor.show(TEXT + "---\na: [\n")}
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ async def test_an_editor_is_told_what_is_wrong_and_can_have_it_fixed(editor: Edi
 def test_what_can_stand_at_a_place_is_offered(typed: str, wanted: str) -> None:
     text = f"apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {{name: g}}\nspec:\n{typed}"
     lines = text.split("\n")
-    assert wanted in {one.text for one in list_completions("a", text, ASKED, len(lines), len(lines[-1]) + 1)}
+    assert wanted in {item.text for item in list_completions("a", text, ASKED, len(lines), len(lines[-1]) + 1)}
     assert list_completions("a", text.replace("nvidia.com", "example.com"), ASKED, len(lines), len(lines[-1]) + 1) == []
 
 
@@ -197,8 +197,8 @@ def test_what_can_stand_at_a_place_is_offered(typed: str, wanted: str) -> None:
 )
 def test_in_braces_the_rest_of_the_line_stays(typed: str, wanted: str, there: str) -> None:
     head = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: g}\nspec:\n  components:\n  "
-    found = {one.text for one in list_completions("a", head + typed.replace("‸", ""), ASKED, 6, 3 + typed.index("‸"))}
-    assert (wanted in found or not wanted, there in found) == (True, False), found
+    offered = {item.text for item in list_completions("a", head + typed.replace("‸", ""), ASKED, 6, 3 + typed.index("‸"))}
+    assert (wanted in offered or not wanted, there in offered) == (True, False), offered
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -207,17 +207,17 @@ async def test_a_policy_is_marked_and_judged_again_when_a_file_is_saved(editor: 
         ("object.spec.component.size() > 1", types.DiagnosticSeverity.Warning, 27),
         ("1 + 'a' == 2", types.DiagnosticSeverity.Error, 18),
     ):
-        (found,) = await editor.show(policy(expression))
-        assert (found.code, found.severity, found.range.start) == ("policy", severity, types.Position(17, start))
+        (diagnostic,) = await editor.show(policy(expression))
+        assert (diagnostic.code, diagnostic.severity, diagnostic.range.start) == ("policy", severity, types.Position(17, start))
         editor.client.text_document_did_save(types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(editor.uri)))
-        assert [one.message for one in (await editor.told.get()).diagnostics] == [found.message]
+        assert [mark.message for mark in (await editor.told.get()).diagnostics] == [diagnostic.message]
 
 
 def test_an_empty_text_is_offered_objects_that_have_no_mistake() -> None:
     for text in ("", "# Licence\n\n", "---\nDyn"):
-        found = {one.text: re.sub(r"\$\{\d+:(.*?)\}", r"\1", one.insert) for one in list_completions("a", text, ASKED, 1, 1)}
-        assert [*found] == ["DynamoGraphDeployment", "DynamoGraphDeploymentRequest"]
-    for kind, skeleton in found.items():
+        skeletons = {item.text: re.sub(r"\$\{\d+:(.*?)\}", r"\1", item.insert) for item in list_completions("a", text, ASKED, 1, 1)}
+        assert [*skeletons] == ["DynamoGraphDeployment", "DynamoGraphDeploymentRequest"]
+    for kind, skeleton in skeletons.items():
         assert (f"kind: {kind}\n" in skeleton, find_problems("a", skeleton, NEWEST_ASKED)) == (True, TextFindings([], [], []))
     assert list_completions("a", "a: b\n", ASKED, 2, 1) == []
 
@@ -235,18 +235,18 @@ async def test_an_editor_that_saves_asks_for_all_fixes_and_one_with_snippets_for
             ("source.organizeImports", []),
             ("quickfix", ["quickfix"] * 2),
         ):
-            place = whole if only != "quickfix" else next(one.range for one in shown if one.code == "wrong-type")
+            place = whole if only != "quickfix" else next(mark.range for mark in shown if mark.code == "wrong-type")
             context = types.CodeActionContext(shown, [only])
-            found = await editor.client.text_document_code_action_async(types.CodeActionParams(which, place, context)) or ()
-            fixes = [one for one in found if isinstance(one, types.CodeAction) and not one.title.startswith("Ignore")]
-            assert [one.kind for one in fixes] == wanted
+            actions = await editor.client.text_document_code_action_async(types.CodeActionParams(which, place, context)) or ()
+            fixes = [action for action in actions if isinstance(action, types.CodeAction) and not action.title.startswith("Ignore")]
+            assert [fix.kind for fix in fixes] == wanted
             if only == "source.fixAll":
                 assert edited(fixes[0], TEXT)[1] == ["w", "2", "e"]
-        assert [(one.is_preferred, [each.code for each in one.diagnostics or ()]) for one in fixes] == [(True, ["wrong-type"]), (False, [])]
+        assert [(fix.is_preferred, [each.code for each in fix.diagnostics or ()]) for fix in fixes] == [(True, ["wrong-type"]), (False, [])]
         await editor.show("")
         offered = await editor.client.text_document_completion_async(types.CompletionParams(which, types.Position(0, 0)))
         assert isinstance(offered, list)
-        formats = {(one.insert_text_format, "${1:my-" in (one.insert_text or "")) for one in offered}
+        formats = {(item.insert_text_format, "${1:my-" in (item.insert_text or "")) for item in offered}
         assert formats == {(types.InsertTextFormat.Snippet, True)}
 
 
@@ -261,8 +261,8 @@ async def test_an_editor_is_told_after_which_characters_to_ask(editor: Editor) -
 @pytest.mark.parametrize("line", Line)
 def test_what_is_offered_is_of_the_line(line: Line) -> None:
     text = "apiVersion: nvidia.com/v1beta1\nkind: DynamoGraphDeployment\nmetadata: {name: g}\nspec:\n  components:\n  - "
-    asked = ASKED._replace(settings=lambda: ValidationSettings(Facts(operatorLine=line)))
-    names = {one.text for one in list_completions("a", text, asked, 6, 5)}
+    context = ASKED._replace(settings=lambda: ValidationSettings(Facts(operatorLine=line)))
+    names = {item.text for item in list_completions("a", text, context, 6, 5)}
     assert ("minAvailable" in names, "replicas" in names) == (line >= "1.3", True)
 
 
@@ -270,7 +270,7 @@ def test_the_server_follows_the_project_file(tmp_path: Path, monkeypatch: pytest
     (tmp_path / ".dynamo-webhooks.yaml").write_text("line: '1.5'\n")
     monkeypatch.chdir(tmp_path)
     assert [main(["lsp"]), main(["lsp", "--line", "1.2"]), main(["lsp", "--no-project"])] == [0, 0, 0]
-    assert [asked.settings().line for asked in served] == ["1.5", "1.2", DEFAULT_LINE]
+    assert [context.settings().line for context in served] == ["1.5", "1.2", DEFAULT_LINE]
 
 
 PIECES = st.sampled_from([*TEXT.splitlines(keepends=True), "  - ", "spec:", "\t", "- [", "{", "}", "\u2028", "&a *a", "𝓤", "x: y"])
@@ -282,37 +282,37 @@ def test_no_text_and_no_place_raises(text: str, line: int, column: int) -> None:
     find_problems("a", text, ASKED)
     assert isinstance(describe_at("a", text, ASKED, line, column), str)
     assert isinstance(list_completions("a", text, ASKED, line, column), list)
-    assert all(one.text != text for one in list_code_actions("a", text, ASKED, line, line + 2))
+    assert all(action.text != text for action in list_code_actions("a", text, ASKED, line, line + 2))
 
 
 def test_a_whole_file_is_offered_some_single_edits_and_one_for_all() -> None:
     text = "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {name: g}\nspec:\n  services:\n" + "".join(
         f"    s{number}: {{componentType: Worker}}\n" for number in range(3 * MAX_OFFERED_EDITS)
     )
-    found = list_code_actions("a", text, ASKED, 1, 10_000)
-    assert [one.title for one in found][MAX_OFFERED_EDITS:] == [
+    actions = list_code_actions("a", text, ASKED, 1, 10_000)
+    assert [action.title for action in actions][MAX_OFFERED_EDITS:] == [
         f"Fix all {3 * MAX_OFFERED_EDITS} in this file",
         "Convert this file to v1beta1",
     ]
-    assert found[MAX_OFFERED_EDITS].text == text.replace("Worker", "worker")
-    assert "apiVersion: nvidia.com/v1beta1" in found[-1].text
+    assert actions[MAX_OFFERED_EDITS].text == text.replace("Worker", "worker")
+    assert "apiVersion: nvidia.com/v1beta1" in actions[-1].text
 
 
 def test_what_only_a_person_can_decide_is_in_no_edit_for_all() -> None:
     text = TEXT.replace('replicas: "2"   # zwei', "replica: 2\n    replcas: 3").replace("Worker", "worker").replace("typ:", "type:")
-    assert len([one for one in find_problems("a", text, ASKED).findings if one.edit is not None]) == 2
-    titles = [one.title for one in list_code_actions("a", text, ASKED, 1, 99)]
+    assert len([finding for finding in find_problems("a", text, ASKED).findings if finding.edit is not None]) == 2
+    titles = [action.title for action in list_code_actions("a", text, ASKED, 1, 99)]
     assert titles == ["Rename it to replicas (unknown-field)", "Rename it to replicas (unknown-field)"]
 
 
 def test_an_interrupt_ends_the_server() -> None:
     words = [sys.executable, "-m", "dynamo_webhooks.cli.main", "lsp"]
-    asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}).encode()
+    request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}).encode()
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdin is not None
             assert process.stdout is not None
-            process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(asked), asked))
+            process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(request), request))
             process.stdin.flush()
             assert process.stdout.readline().startswith(b"Content-Length: ")  # it reads what comes next
             process.send_signal(signal.SIGINT)
@@ -334,10 +334,10 @@ async def _ends_at(editor: Editor, end: str) -> None:
     lines = re.split("\r\n|\r|\n", text)
     line = next(number for number, line in enumerate(lines) if "Worker" in line)
     column = len(lines[line][: lines[line].index("Worker")].encode("utf-16-le")) // 2
-    found = {one.code: one.range for one in await editor.show(text)}
-    assert found["schema-mismatch"] == types.Range(types.Position(line, column), types.Position(line, column + 6))
+    ranges = {mark.code: mark.range for mark in await editor.show(text)}
+    assert ranges["schema-mismatch"] == types.Range(types.Position(line, column), types.Position(line, column + 6))
     column = lines[line + 2].index("typ:") + 1  # as above
-    assert found["unknown-field"] == types.Range(types.Position(line + 2, column), types.Position(line + 2, column + 3))
+    assert ranges["unknown-field"] == types.Range(types.Position(line + 2, column), types.Position(line + 2, column + 3))
     which = types.TextDocumentIdentifier(URI)
     hover = await editor.client.text_document_hover_async(types.HoverParams(which, types.Position(line + 1, 6)))
     check_replicas(hover)
@@ -365,6 +365,6 @@ def test_a_message_that_is_none_is_one_plain_line() -> None:
     command = [sys.executable, "-c", "import sys; from dynamo_webhooks.cli.main import main; sys.exit(main())", "lsp"]
     ran = subprocess.run(command, input=sent, capture_output=True, check=False)
     assert ran.returncode == 0
-    told = ran.stderr.decode().splitlines()
-    assert [said for said, line in zip(NONE.values(), told, strict=True) if said not in line] == []
+    lines = ran.stderr.decode().splitlines()
+    assert [reason for reason, line in zip(NONE.values(), lines, strict=True) if reason not in line] == []
     assert b'"id":2,"jsonrpc":"2.0","result":null' in ran.stdout.replace(b" ", b"")

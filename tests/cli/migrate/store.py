@@ -69,8 +69,8 @@ class Store(MemoryCluster):
         self.forms[resource.plural, "n", name] = self.storage_of(kind)
 
     async def get(self, resource: Resource, name: str, namespace: str = "", *, subresource: str = "") -> Node | None:
-        found = await super().get(resource, name, namespace, subresource=subresource)
-        return None if resource.version in self.unserved else found
+        obj = await super().get(resource, name, namespace, subresource=subresource)
+        return None if resource.version in self.unserved else obj
 
     async def resources(self, group: str, version: str) -> list[Node]:  # noqa: ARG002 - hashes are the same in all versions
         await self._ask("resources", None, "", "")
@@ -88,8 +88,8 @@ class Store(MemoryCluster):
             raise error
         items = (await self.list(resource, namespace)).items
         end = begin + (self.page_limit or limit)
-        found = [{key: value for key, value in item.items() if not brief or key == "metadata"} for item in items[begin:end]]
-        return Page(found, str(end) if end < len(items) else "")
+        objects = [{key: value for key, value in item.items() if not brief or key == "metadata"} for item in items[begin:end]]
+        return Page(objects, str(end) if end < len(items) else "")
 
     async def touch(self, resource: Resource, name: str, namespace: str, *, manager: str, dry_run: bool = False) -> Node:  # noqa: ARG002 - one manager
         await self._ask("touch", resource, namespace, name)
@@ -122,7 +122,7 @@ def _built(kind: str, line: Line) -> Node:
     return build(kind, conversion={"strategy": "Webhook"}, line=line)
 
 
-def context(store: Store, said: list[str] | None = None, **options: Any) -> MigrationContext:
+def context(store: Store, messages: list[str] | None = None, **options: Any) -> MigrationContext:
     """The context of a run that waits for nothing it needn't, and moves two kinds if it isn't told others."""
 
     @contextlib.asynccontextmanager
@@ -130,9 +130,9 @@ def context(store: Store, said: list[str] | None = None, **options: Any) -> Migr
         yield store
 
     given: dict[str, Any] = {"to": BETA, "kinds": SOME, "settle": 0.0, **options}
-    return MigrationContext(store, opener, Options(**given), (said if said is not None else []).append)
+    return MigrationContext(store, opener, Options(**given), (messages if messages is not None else []).append)
 
 
-async def ran(store: Store, said: list[str] | None = None, retire: str | None = None, **options: Any) -> MigrationReport:
+async def ran(store: Store, messages: list[str] | None = None, retire: str | None = None, **options: Any) -> MigrationReport:
     """A whole run."""
-    return await MigrationRun(context(store, said, **options), Progress(lambda _: None)).run(retire)
+    return await MigrationRun(context(store, messages, **options), Progress(lambda _: None)).run(retire)

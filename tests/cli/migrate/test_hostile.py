@@ -47,7 +47,7 @@ async def test_nothing_is_written_any_more_when_a_definition_loses_fields_meanwh
 
 
 async def test_a_definition_that_changes_otherwise_meanwhile_is_no_reason_to_begin_anew() -> None:
-    store, said, once = await _filled(6), list[str](), [1]
+    store, messages, once = await _filled(6), list[str](), [1]
 
     def injected(name: str) -> ApiError | None:
         if name == "g-03" and store.storage_of(DGD) == BETA and once:
@@ -58,9 +58,9 @@ async def test_a_definition_that_changes_otherwise_meanwhile_is_no_reason_to_beg
         return None
 
     store.broken = injected
-    report = await ran(store, said)
+    report = await ran(store, messages)
     assert report.proven
-    assert not any("started again" in line for line in said)
+    assert not any("started again" in line for line in messages)
     assert store.crd()["status"]["storedVersions"] == [BETA]
 
 
@@ -76,25 +76,25 @@ async def test_a_definition_of_another_kind_is_somebody_elses(names: Any) -> Non
 
 
 async def test_a_list_that_the_converter_refuses_is_an_error_and_no_outage() -> None:
-    store, asked = await _filled(2), list[str]()
+    store, calls = await _filled(2), list[str]()
 
     def spoilt(verb: str, resource: Any, *_: Any) -> ApiError | None:
         if verb == "list" and resource is not None and resource.kind == DGD and store.storage_of(DGD) == BETA:
-            asked.append(verb)
+            calls.append(verb)
             return UnavailableError(500, "InternalError", REFUSAL)
         return None
 
     store.fail(spoilt)
     report = await ran(store)
     assert (report.failed, report.unreachable, report.proven) == (REFUSAL, False, False)
-    assert 1 < len(asked) < 20, "a few times, because the converter may have been another one"
+    assert 1 < len(calls) < 20, "a few times, because the converter may have been another one"
 
 
 async def test_two_runs_at_once_end_alike() -> None:
     store = await filled(8)
     runs = [MigrationRun(context(store), Progress(lambda _: None)).run() for _ in range(2)]
-    one, other = await asyncio.gather(*runs)
-    assert one.proven
+    first, other = await asyncio.gather(*runs)
+    assert first.proven
     assert other.proven
     assert {*store.forms.values()} == {BETA}
     assert store.crd()["status"]["storedVersions"] == [BETA]

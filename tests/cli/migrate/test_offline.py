@@ -49,10 +49,10 @@ def _graph(services: Any, **metadata: Any) -> Node:
 )
 def test_an_object_is_judged_as_it_would_be_stored(obj: Node, line: Line, expected: list[str]) -> None:
     before = deepcopy(obj)
-    found = [f"{note.matter}: {note.text}" for note in find_notes(obj, BETA, line)]
-    assert len(found) >= len(expected)
-    assert all(text.startswith(words) for text, words in zip(found, expected, strict=False)), found
-    assert bool(found) is bool(expected)
+    notes = [f"{note.matter}: {note.text}" for note in find_notes(obj, BETA, line)]
+    assert len(notes) >= len(expected)
+    assert all(text.startswith(words) for text, words in zip(notes, expected, strict=False)), notes
+    assert bool(notes) is bool(expected)
     assert obj == before
 
 
@@ -73,9 +73,9 @@ def test_an_object_with_many_levels_is_judged(levels: int) -> None:
     for _ in range(levels):
         deep, fields = {"a": deep}, {"f:a": fields}
     obj = _graph({"w": {"componentType": "worker", **IMAGE, "providerOverride": {"apiVersion": "x/v1", "value": deep}}})
-    told = {note.text for note in find_notes(obj, BETA, Line.V1_5)}
-    assert told in (set(), {"the object is nested too deeply to be checked"})  # the latter by how much of the stack the caller has used
-    assert not told or levels > 500
+    texts = {note.text for note in find_notes(obj, BETA, Line.V1_5)}
+    assert texts in (set(), {"the object is nested too deeply to be checked"})  # the latter by how much of the stack the caller has used
+    assert not texts or levels > 500
     assert find_lost_fields({"managedFields": [{"fieldsV1": fields}]}, Line.V1_2) == set()
     assert _mark({"managedFields": [{"fieldsV1": fields, "time": "t"}]}) != _mark({"managedFields": [{"fieldsV1": fields, "time": "u"}]})
 
@@ -91,25 +91,25 @@ def test_metadata_without_such_fields_tells_nothing(metadata: Node) -> None:
 def test_a_terminal_shows_a_line_every_few_seconds_and_a_log_a_line_a_minute(
     monkeypatch: pytest.MonkeyPatch, *, terminal: bool, many: int
 ) -> None:
-    now, said = [0.0], list[str]()
+    now, messages = [0.0], list[str]()
     monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)
-    progress = Progress(said.append, lambda: now[0])
+    progress = Progress(messages.append, lambda: now[0])
     progress.begin("Kind", 1, 100)
     for done in range(1, 101):
         now[0] += 1.5
         progress.walked(PassCounts(objects=done, moved=done))
-    assert len(said) == many
-    assert "Kind, pass 1: 40 of 100, 40 moved, 1 a second, 1 min 30 s left" in said
+    assert len(messages) == many
+    assert "Kind, pass 1: 40 of 100, 40 moved, 1 a second, 1 min 30 s left" in messages
 
 
 def test_long_lists_are_cut_and_names_of_others_are_printable() -> None:
     notes = ObjectNotes()
     for index in range(1500):
         notes.add(ObjectNote(f"n/g-{index:04}", "refused", "because\033[2J"))
-    one = KindReport("Kind", "v1alpha1", "v1beta1", ["v1alpha1"], ["v1alpha1"], objects=1500, refused=1500, notes=notes)
-    text = as_text(MigrationReport("v1beta1", "", dry_run=False, kinds=[one], failed="the end"))
+    report = KindReport("Kind", "v1alpha1", "v1beta1", ["v1alpha1"], ["v1alpha1"], objects=1500, refused=1500, notes=notes)
+    text = as_text(MigrationReport("v1beta1", "", dry_run=False, kinds=[report], failed="the end"))
     assert "1500 refused by the API server:" in text
     assert "and 1490 more; -o json names 1000" in text
     assert "\033" not in text
     assert "ended early: the end" in text
-    assert len(one.as_data()["notes"]) == 1000
+    assert len(report.as_data()["notes"]) == 1000

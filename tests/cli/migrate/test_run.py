@@ -24,8 +24,8 @@ AWAY = 'conversion webhook for nvidia.com/v1alpha1 failed: Post "https://x/conve
 
 
 async def test_all_objects_move_and_the_status_says_so_afterwards() -> None:
-    store, said = await filled(), list[str]()
-    report = await ran(store, said, kinds=CONVERTED)
+    store, messages = await filled(), list[str]()
+    report = await ran(store, messages, kinds=CONVERTED)
     assert report.proven
     assert {*store.forms.values()} == {BETA}
     for kind in CONVERTED:
@@ -34,7 +34,7 @@ async def test_all_objects_move_and_the_status_says_so_afterwards() -> None:
         assert crd["metadata"]["annotations"][OBSERVED] == str(crd["metadata"]["generation"])
     graphs = next(each for each in report.kinds if each.kind == DGD)
     assert (graphs.objects, graphs.moved, graphs.already_there, graphs.passes) == (5, 5, 0, 2)
-    assert f"{BY_NAME[DGD].crd_name}: new writes are stored in {BETA}" in said
+    assert f"{BY_NAME[DGD].crd_name}: new writes are stored in {BETA}" in messages
     assert "5 moved, 0 already there" in as_text(report)
     assert as_text(report).endswith(" s\n")
 
@@ -75,7 +75,7 @@ async def test_an_object_whose_keys_one_version_lacks_moves_by_the_other() -> No
 
 
 async def test_an_outage_is_waited_for_and_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    store, said, failures = await filled(), list[str](), iter(range(40))
+    store, messages, failures = await filled(), list[str](), iter(range(40))
     monkeypatch.setattr(listing, "_REPORT_AFTER_SECONDS", -1.0)
 
     def away(_: str) -> ApiError | None:
@@ -83,10 +83,10 @@ async def test_an_outage_is_waited_for_and_told_once(monkeypatch: pytest.MonkeyP
         return UnavailableError(500, "InternalError", AWAY) if busy else None
 
     store.broken = away
-    report = await ran(store, said)
+    report = await ran(store, messages)
     assert report.proven
-    assert sum(line.startswith("paused, and trying again") for line in said) == 1
-    assert sum(line.startswith("going on after a pause") for line in said) == 1
+    assert sum(line.startswith("paused, and trying again") for line in messages) == 1
+    assert sum(line.startswith("going on after a pause") for line in messages) == 1
 
 
 async def test_patience_ends() -> None:
@@ -141,10 +141,10 @@ async def test_stored_versions_that_are_not_true_are_told() -> None:
     store = await filled(store=Store(BETA, (BETA,)))
     for key in store.forms:
         store.forms[key] = ALPHA
-    found = await ran(store, verify=True)
-    [graphs] = [each for each in found.kinds if each.kind == DGD]
+    report = await ran(store, verify=True)
+    [graphs] = [each for each in report.kinds if each.kind == DGD]
     assert (graphs.untrue, graphs.moved, graphs.proven) == (5, 5, True)
-    assert "storedVersions named v1beta1 alone, and 5 objects were stored in another version" in as_text(found)
+    assert "storedVersions named v1beta1 alone, and 5 objects were stored in another version" in as_text(report)
 
 
 @pytest.mark.parametrize("verify", [False, True])
@@ -203,11 +203,11 @@ async def test_the_way_back_acknowledges_itself_and_takes_that_back() -> None:
     assert len(report.warnings) == 2
 
 
-@pytest.mark.parametrize(("stamp", "told"), [("1.7.0", True), ("1.6.2", False), ("", False)])
-async def test_a_definition_that_a_later_operator_applied_is_told_with_the_releases_between(stamp: str, told: bool) -> None:
+@pytest.mark.parametrize(("stamp", "warned"), [("1.7.0", True), ("1.6.2", False), ("", False)])
+async def test_a_definition_that_a_later_operator_applied_is_told_with_the_releases_between(stamp: str, warned: bool) -> None:
     store = await filled()
     store.crd()["metadata"]["annotations"] = {STAMP: stamp}
-    assert ("upgrade from operator 1.5 to 1.6, then to 1.7: no release may be left out" in (await ran(store)).warnings) == told
+    assert ("upgrade from operator 1.5 to 1.6, then to 1.7: no release may be left out" in (await ran(store)).warnings) == warned
 
 
 class _Killed(BaseException):
@@ -216,7 +216,7 @@ class _Killed(BaseException):
 
 @pytest.mark.parametrize("options", [{"to": ALPHA}, {"to": BETA}, {"to": BETA, "namespace": "n"}, {"to": ALPHA, "namespace": "n"}])
 async def test_what_a_run_acknowledged_that_was_killed_in_the_flip_is_taken_back_by_the_next(options: dict[str, Any]) -> None:
-    store, said = await filled(store=Store(BETA, (BETA,))), list[str]()
+    store, messages = await filled(store=Store(BETA, (BETA,))), list[str]()
 
     def killed(verb: str, *_: object) -> None:
         if verb == "merge_patch":
@@ -229,15 +229,15 @@ async def test_what_a_run_acknowledged_that_was_killed_in_the_flip_is_taken_back
     [left] = [kind for kind in CONVERTED if store.crd(kind)["metadata"].get("annotations", {}).get(ALLOW_DATA_LOSS) == "true"]
     seen = []
     store.broken = lambda _: seen.append(store.crd(left)["metadata"]["annotations"][ALLOW_DATA_LOSS]) if store.touched else None
-    assert (await ran(store, said, **options)).proven
+    assert (await ran(store, messages, **options)).proven
     assert {*seen} == {"false"}, "objects were written while updates that lose data were accepted"
-    assert f"{BY_NAME[left].crd_name}: {ALLOW_DATA_LOSS} is taken back, which an earlier run left" in said
-    assert (await ran(store, said := [], **options)).proven
-    assert not [line for line in said if ALLOW_DATA_LOSS in line]
+    assert f"{BY_NAME[left].crd_name}: {ALLOW_DATA_LOSS} is taken back, which an earlier run left" in messages
+    assert (await ran(store, messages := [], **options)).proven
+    assert not [line for line in messages if ALLOW_DATA_LOSS in line]
 
 
 async def test_a_definition_that_is_flipped_back_meanwhile_is_flipped_again() -> None:
-    store, said, once = await filled(), list[str](), [1]
+    store, messages, once = await filled(), list[str](), [1]
 
     def again(name: str) -> ApiError | None:
         if store.touched and once:
@@ -248,8 +248,8 @@ async def test_a_definition_that_is_flipped_back_meanwhile_is_flipped_again() ->
         return None
 
     store.broken = again
-    assert (await ran(store, said)).proven
-    assert any(line.startswith("started again, because a definition was changed meanwhile") for line in said)
+    assert (await ran(store, messages)).proven
+    assert any(line.startswith("started again, because a definition was changed meanwhile") for line in messages)
     assert {*store.forms.values()} == {BETA}
 
 

@@ -68,8 +68,8 @@ async def test_an_api_server_that_answered_once_is_not_asked_through_the_usual_a
     assert "" not in servers.asked
 
 
-@pytest.mark.parametrize(("why", "said"), [("no endpoints", ""), ("no right", "no slices"), ("no way", "https://10.0.0.1:6443 can't")])
-async def test_where_no_api_server_answers_by_itself_the_usual_address_is_asked_many_times(why: str, said: str) -> None:
+@pytest.mark.parametrize(("why", "warning"), [("no endpoints", ""), ("no right", "no slices"), ("no way", "https://10.0.0.1:6443 can't")])
+async def test_where_no_api_server_answers_by_itself_the_usual_address_is_asked_many_times(why: str, warning: str) -> None:
     """As from outside of a cluster: the addresses of its Service lead nowhere."""
     servers, store = Servers(usual=[ALPHA] * 3 + [BETA], **{"10.0.0.1:6443": [None]}), Store(BETA)
     if why == "no way":
@@ -81,7 +81,7 @@ async def test_where_no_api_server_answers_by_itself_the_usual_address_is_asked_
         store.fail(lambda verb, *_: fault if verb == "list" else None)
     report = await _agreed(servers, store, servers=())
     assert servers.asked.count("") == 2 * MAX_TRIES
-    assert [said in text for text in report.warnings] == [True] * bool(said)
+    assert [warning in text for text in report.warnings] == [True] * bool(warning)
 
 
 async def test_a_list_of_api_servers_that_is_empty_for_a_moment_is_no_agreement(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,9 +39,9 @@ def held(**metadata: Any) -> dict[str, Any]:
     return {**STORED, "metadata": {**STORED["metadata"], **metadata}}
 
 
-def fields(said: Any, **more: Any) -> dict[str, Any]:
+def fields(owned: Any, **more: Any) -> dict[str, Any]:
     """An entry of managedFields."""
-    return {"manager": "kubectl", "operation": "Apply", "apiVersion": BETA, "fieldsV1": said, **more}
+    return {"manager": "kubectl", "operation": "Apply", "apiVersion": BETA, "fieldsV1": owned, **more}
 
 
 def test_what_nobody_applied_before_stays() -> None:
@@ -69,8 +69,8 @@ def test_what_was_applied_before_and_is_left_out_goes() -> None:
         'k:{"name":"a"}': {".": {}, "f:name": {}, "f:multinode": {".": {}, "f:nodeCount": {}}},
         'k:{"name":"c"}': {".": {}, "f:name": {}},
     }
-    said = {"f:metadata": {"f:annotations": {"f:theirs": {}}}, "f:spec": {"f:backendFramework": {}, "f:components": parts}}
-    made = simulate_apply(FILE, STORED, held(managedFields=[fields(said)]), KIND)
+    owned = {"f:metadata": {"f:annotations": {"f:theirs": {}}}, "f:spec": {"f:backendFramework": {}, "f:components": parts}}
+    made = simulate_apply(FILE, STORED, held(managedFields=[fields(owned)]), KIND)
     assert made["metadata"]["annotations"] == {"ours": "9"}
     assert made["spec"] == {"components": [component("b", type="decode"), component("a", replicas=3), component("d")]}
 
@@ -94,8 +94,8 @@ def test_kubectl_has_only_its_own_fields_removed() -> None:
     both = [fields({}), fields({"f:spec": {"f:backendFramework": {}}}, manager="argocd")]
     assert simulate_apply(FILE, STORED, held(managedFields=both), KIND)["spec"]["backendFramework"] == "vllm"
     assert "backendFramework" not in simulate_apply(FILE, STORED, held(managedFields=both[1:]), KIND)["spec"]
-    said: dict[str, Any] = {"f:spec": {"f:backendFramework": {}}}
-    others = [fields(said, operation="Update"), fields(said, subresource="status"), fields(said, apiVersion="nvidia.com/v1alpha1")]
+    owned: dict[str, Any] = {"f:spec": {"f:backendFramework": {}}}
+    others = [fields(owned, operation="Update"), fields(owned, subresource="status"), fields(owned, apiVersion="nvidia.com/v1alpha1")]
     assert simulate_apply(FILE, STORED, held(managedFields=others), KIND)["spec"]["backendFramework"] == "vllm"
     for text in ("[]", "{", "[" * 100_000):
         assert simulate_apply(FILE, STORED, held(annotations={LAST: text}), KIND)["spec"]["backendFramework"] == "vllm"
@@ -157,9 +157,9 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(("metadata", "spec", "status", "x")), VALUES), VALUES)
-def test_no_file_raises_or_changes_what_is_stored(file: dict[str, Any], said: Any) -> None:
+def test_no_file_raises_or_changes_what_is_stored(file: dict[str, Any], owned: Any) -> None:
     before = json.dumps(STORED)
-    simulate_apply({**file, "apiVersion": BETA}, STORED, held(managedFields=[fields(said)], annotations={LAST: json.dumps(said)}), KIND)
+    simulate_apply({**file, "apiVersion": BETA}, STORED, held(managedFields=[fields(owned)], annotations={LAST: json.dumps(owned)}), KIND)
     assert json.dumps(STORED) == before
 
 

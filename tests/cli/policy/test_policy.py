@@ -38,7 +38,7 @@ def _cases(sort: str, text: str, more: str = "") -> str:
 
 
 @pytest.mark.parametrize(
-    ("cases", "said"),
+    ("cases", "message"),
     [
         (_cases("deny", GRAPH), ""),
         (_cases("deny", GRAPH, "  message: breaks few\n"), ""),
@@ -54,14 +54,14 @@ def _cases(sort: str, text: str, more: str = "") -> str:
         ),
     ],
 )
-def test_a_case_fails_where_the_policy_decides_otherwise(files: Files, command: Command, cases: str, said: str) -> None:
+def test_a_case_fails_where_the_policy_decides_otherwise(files: Files, command: Command, cases: str, message: str) -> None:
     folder = files(policies__few=policy())
     (folder / "policies/few.cases.yaml").write_text(cases)
     (folder / PROJECT).write_text("rules-from: [policies]\n")
     for words in ((), ("policies",), ("policies/few.yaml",), ("policies/few.cases.yaml",)):
         ran = command("policy", "test", *words)
-        assert ran.code == (1 if said else 0), ran
-        assert said in ran.out
+        assert ran.code == (1 if message else 0), ran
+        assert message in ran.out
 
 
 def test_a_case_that_is_not_evaluated_does_not_pass(files: Files, command: Command) -> None:
@@ -100,13 +100,13 @@ def test_a_policy_of_a_cluster_that_no_binding_puts_into_force_is_left_out(comma
     made = MemoryCluster()
 
     async def fill() -> None:
-        for one in yaml.safe_load_all(f"{policy()}---\n{policy(name='idle')}{binding()}"):
-            await made.create(POLICY_BINDINGS if one["kind"].endswith("Binding") else POLICIES, one)
+        for obj in yaml.safe_load_all(f"{policy()}---\n{policy(name='idle')}{binding()}"):
+            await made.create(POLICY_BINDINGS if obj["kind"].endswith("Binding") else POLICIES, obj)
 
     asyncio.run(fill())
     connected(made)
     ran = command("policy", "from-cluster")
-    assert [one["metadata"]["name"] for one in yaml.safe_load_all(ran.out)] == ["few", "few-binding"]
+    assert [obj["metadata"]["name"] for obj in yaml.safe_load_all(ran.out)] == ["few", "few-binding"]
     assert ran.err == "idle: is left out, since no Binding puts it into force\n"
 
 

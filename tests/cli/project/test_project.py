@@ -39,14 +39,14 @@ def test_paths_and_excludes_are_relative_to_the_file(repository: Path, command: 
     project(repository, "paths: [deploy, other]\nexclude: ['deploy/old/*']\n")
     assert [row["object"]["name"] for row in command("check", "-o", "json", "--answer").json["answers"]] == ["bad", "good"]
     monkeypatch.chdir(repository / "deploy")
-    told = command("check", "-o", "json", "--answer").json["answers"]
-    assert [row["file"] for row in told] == ["../other/good.yaml", "bad.yaml"]
+    answers = command("check", "-o", "json", "--answer").json["answers"]
+    assert [row["file"] for row in answers] == ["../other/good.yaml", "bad.yaml"]
     # a person may name what is left out; a hook names whatever has changed
     for path in ("old/warned.yaml", "./old", "old/"):
-        told = command("check", path, "bad.yaml", "-o", "json", "--answer").json["answers"]
-        assert [row["object"]["name"] for row in told] == ["bad", "warned"]
-        told = command("check", path, "bad.yaml", "--allow-empty", "-o", "json", "--answer").json["answers"]
-        assert [row["object"]["name"] for row in told] == ["bad"]
+        answers = command("check", path, "bad.yaml", "-o", "json", "--answer").json["answers"]
+        assert [row["object"]["name"] for row in answers] == ["bad", "warned"]
+        answers = command("check", path, "bad.yaml", "--allow-empty", "-o", "json", "--answer").json["answers"]
+        assert [row["object"]["name"] for row in answers] == ["bad"]
     assert command("default", "old/warned.yaml").code == 0
     assert command("convert", "old/warned.yaml", "--to", "v1beta1").code == 0
     assert [row["object"]["name"] for row in command("check", ".", "-o", "json", "--answer").json["answers"]] == ["bad"]
@@ -219,11 +219,11 @@ def linked(repository: Path) -> Path:
     return repository
 
 
-@run_each(("text", "told"), WRONG)
-def test_what_can_not_be_used_is_one_sentence_with_its_line(linked: Path, command: Command, text: str, told: str) -> None:
+@run_each(("text", "message"), WRONG)
+def test_what_can_not_be_used_is_one_sentence_with_its_line(linked: Path, command: Command, text: str, message: str) -> None:
     project(linked, text)
     ran = command("check", "deploy")
-    assert (ran.code, ran.out, ran.err) == (2, "", f"dynamo-webhooks check: {NAME}:{told}\n")
+    assert (ran.code, ran.out, ran.err) == (2, "", f"dynamo-webhooks check: {NAME}:{message}\n")
     assert command("check", "deploy", "--no-project").code == 1
 
 
@@ -252,7 +252,7 @@ def _large(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "message"),
     [
         (os.mkfifo, "must be a file, is a pipe or device"),
         (Path.mkdir, "must be a file, is a folder"),
@@ -261,11 +261,11 @@ def _large(file: Path) -> None:
 )
 @pytest.mark.parametrize("words", [("check", "deploy"), ("default", "deploy"), ("convert", "--to", "v1beta1", "deploy")])
 def test_what_is_no_file_of_a_fit_size_is_not_read(
-    repository: Path, command: Command, make: Callable[[Path], None], told: str, words: tuple[str, ...]
+    repository: Path, command: Command, make: Callable[[Path], None], message: str, words: tuple[str, ...]
 ) -> None:
     make(repository / NAME)
     ran = command(*words)
-    assert (ran.code, ran.out, ran.err) == (2, "", f"dynamo-webhooks {words[0]}: {NAME}: {told}\n")
+    assert (ran.code, ran.out, ran.err) == (2, "", f"dynamo-webhooks {words[0]}: {NAME}: {message}\n")
     assert command(*words, "--no-project").code != 2
 
 

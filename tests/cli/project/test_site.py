@@ -66,5 +66,5 @@ def test_the_configuration_takes_an_address() -> None:
 
 @pytest.mark.parametrize(("site", "shown"), [("", None), (SITE, PAGE)])
 def test_the_rule_of_a_finding_leads_an_editor_to_its_page(site: str, shown: str | None) -> None:
-    found = _diagnostics(EditorText(TextDocument("file:///bad.yaml", BAD)), ASKED._replace(site=site), frozenset())
-    assert [one.code_description and one.code_description.href for one in found if one.code == BAD_RULE] == [shown]
+    marks = _diagnostics(EditorText(TextDocument("file:///bad.yaml", BAD)), ASKED._replace(site=site), frozenset())
+    assert [mark.code_description and mark.code_description.href for mark in marks if mark.code == BAD_RULE] == [shown]

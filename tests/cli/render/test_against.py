@@ -21,7 +21,7 @@ def _changes(after: Fields, before: Fields = BEFORE) -> list[PodRestart]:
 
 
 def _children(*sides: list[Fields]) -> list[list[RenderedChild]]:
-    return [[RenderedChild("", one) for one in side] for side in sides]
+    return [[RenderedChild("", child) for child in side] for side in sides]
 
 
 def test_nothing_restarts_when_nothing_changes() -> None:
@@ -32,29 +32,29 @@ def test_nothing_restarts_when_nothing_changes() -> None:
 def test_values_of_variables_are_not_shown() -> None:
     one, two, three = ([{"name": "TOKEN", "value": value}] for value in ("hidden-1", "hidden-2", ""))
     before = graph(component("fe", "frontend", {"env": one}))
-    found = format_restarts(_changes(graph(component("fe", "frontend", {"env": two})), before))
-    assert "template.spec.containers[main].env[TOKEN].value: changes" in found
-    assert "hidden" not in found
+    text = format_restarts(_changes(graph(component("fe", "frontend", {"env": two})), before))
+    assert "template.spec.containers[main].env[TOKEN].value: changes" in text
+    assert "hidden" not in text
     assert "hidden" not in format_restarts(
         _changes(graph(component("fe", "frontend", {"env": [*three, {"name": "NEW", "value": "hidden"}]})), before)
     )
 
 
 def test_replicas_scale_without_a_restart() -> None:
-    found = _changes(graph(vllm("w", replicas=5), component("fe", "frontend", {"image": "fe:1"})))
-    assert found == [PodRestart("Deployment", "demo", "g-w", 3, "scale", ["to 5, without a restart"])]
+    restarts = _changes(graph(vllm("w", replicas=5), component("fe", "frontend", {"image": "fe:1"})))
+    assert restarts == [PodRestart("Deployment", "demo", "g-w", 3, "scale", ["to 5, without a restart"])]
 
 
 def test_workers_share_a_generation() -> None:
     before = graph(vllm("a"), vllm("b"))
-    found = _changes(graph(vllm("a", gpus="2"), vllm("b")), before)
-    assert [(one.name, one.what) for one in found] == [("g-a", "restart"), ("g-b", "restart")]
-    assert "new generation" in found[1].reasons[0]
+    restarts = _changes(graph(vllm("a", gpus="2"), vllm("b")), before)
+    assert [(restart.name, restart.what) for restart in restarts] == [("g-a", "restart"), ("g-b", "restart")]
+    assert "new generation" in restarts[1].reasons[0]
 
 
 def test_what_comes_and_goes_is_told() -> None:
-    found = _changes(graph(component("fe", "frontend", {"image": "fe:1"}), component("p", "planner")), BEFORE)
-    assert [(one.name, one.what, one.pods) for one in found] == [("g-p", "start", 1), ("g-w", "stop", 3)]
+    restarts = _changes(graph(component("fe", "frontend", {"image": "fe:1"}), component("p", "planner")), BEFORE)
+    assert [(restart.name, restart.what, restart.pods) for restart in restarts] == [("g-p", "start", 1), ("g-w", "stop", 3)]
 
 
 def test_orchestrators_of_several_nodes_are_compared_by_their_own_templates() -> None:
@@ -68,10 +68,10 @@ def test_orchestrators_of_several_nodes_are_compared_by_their_own_templates() ->
         clique = {"name": "c", "labels": {}, "spec": {"replicas": 3, "podSpec": {"containers": [{"name": "main", "image": image}]}}}
         return {"kind": "PodCliqueSet", "metadata": {"namespace": "demo", "name": "p"}, "spec": {"template": {"cliques": [clique]}}}
 
-    found = find_restarts(*_children([set_of("a"), clique_of("a")], [set_of("b"), clique_of("b")]))
-    assert [(one.kind, one.pods, one.what) for one in found] == [("LeaderWorkerSet", 4, "restart"), ("PodCliqueSet", 3, "restart")]
-    assert found[0].reasons == [f'{role}.spec.containers[main].image: "a" becomes "b"' for role in ("leaderTemplate", "workerTemplate")]
-    assert found[1].reasons == ['cliques[c].spec.containers[main].image: "a" becomes "b"']
+    restarts = find_restarts(*_children([set_of("a"), clique_of("a")], [set_of("b"), clique_of("b")]))
+    assert [(row.kind, row.pods, row.what) for row in restarts] == [("LeaderWorkerSet", 4, "restart"), ("PodCliqueSet", 3, "restart")]
+    assert restarts[0].reasons == [f'{role}.spec.containers[main].image: "a" becomes "b"' for role in ("leaderTemplate", "workerTemplate")]
+    assert restarts[1].reasons == ['cliques[c].spec.containers[main].image: "a" becomes "b"']
 
 
 def test_many_reasons_are_cut() -> None:
@@ -86,7 +86,7 @@ def test_each_mount_of_one_volume_is_compared(first: str, second: str) -> None:
         main = {"image": "fe:1", "volumeMounts": [{"name": "v", "mountPath": path} for path in paths]}
         return graph(component("fe", "frontend", main))
 
-    assert [one.what for one in _changes(mounts(first, second), mounts("/a", "/b"))] == ["restart"]
+    assert [restart.what for restart in _changes(mounts(first, second), mounts("/a", "/b"))] == ["restart"]
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_graphs_of_one_name_are_told_apart_by_file(command: Command, files: File
         (folder / "deploy" / gone / "g.yaml").unlink()
     expected = {f"deploy/{changed}/g.yaml": "restart", **({f"deploy/{gone}/g.yaml": "stop"} if gone else {})}
     ran = command("render", "-q", "--against", "HEAD", "-o", "json", "deploy")
-    assert {one["file"]: one["what"] for one in ran.json} == expected
+    assert {restart["file"]: restart["what"] for restart in ran.json} == expected
     assert f"Deployment demo/g-fe (deploy/{changed}/g.yaml): 1 pod restarts\n" in command("render", "-q", "--against", "HEAD", "deploy").out
     differing = [line.partition("  ")[2] for line in command("diff", "HEAD:deploy", "deploy").out.splitlines() if line.startswith("Dynamo")]
     pair = f"HEAD:deploy/{changed}/g.yaml:1 -> deploy/{changed}/g.yaml:1"
@@ -119,9 +119,9 @@ def test_graphs_of_one_name_are_told_apart_by_file(command: Command, files: File
 @pytest.mark.parametrize("strategy", [{"type": "Sequential", "order": ["w", "fe"]}, {}])
 @pytest.mark.parametrize("grove", ["true", "false"])
 def test_a_sequential_restart_is_of_all_components_in_its_order(command: Command, files: Files, strategy: Fields, grove: str) -> None:
-    asked = BEFORE["spec"] | {"restart": {"id": "2", **({"strategy": strategy} if strategy else {})}}
+    spec = BEFORE["spec"] | {"restart": {"id": "2", **({"strategy": strategy} if strategy else {})}}
     Repository(files(g=json.dumps(BEFORE))).commit()
-    files(g=json.dumps(BEFORE | {"spec": asked}))
+    files(g=json.dumps(BEFORE | {"spec": spec}))
     words = ("--against", "HEAD", "g.yaml", "--set-fact", f"grove={grove}")
     shown = command("render", "-q", *words).out
     places = [shown.index(f"cliques[{name}]." if grove == "true" else f"demo/g-{name} ") for name in strategy.get("order", ("fe", "w"))]
@@ -130,7 +130,7 @@ def test_a_sequential_restart_is_of_all_components_in_its_order(command: Command
 
 def test_a_graph_that_moved_to_another_file_is_the_same_one(command: Command, files: Files, repository: Path) -> None:
     (repository / "deploy" / "g.yaml").rename(repository / "deploy" / "moved.yaml")
-    assert [one["name"] for one in command("render", "-q", "--against", "main", "-o", "json", "deploy").json] == ["old-fe"]
+    assert [restart["name"] for restart in command("render", "-q", "--against", "main", "-o", "json", "deploy").json] == ["old-fe"]
 
 
 def test_files_are_compared_with_a_revision(command: Command, files: Files, repository: Path) -> None:
@@ -143,7 +143,7 @@ def test_files_are_compared_with_a_revision(command: Command, files: Files, repo
     )
     assert "old-fe" not in command("render", "-q", "--against", "main", "--exclude", "old.yaml", "deploy").out
     only = command("render", "-q", "--against", "HEAD", "-o", "json", "deploy/g.yaml")
-    assert [(one["name"], one["what"]) for one in only.json] == [("g-fe", "restart")]
+    assert [(restart["name"], restart["what"]) for restart in only.json] == [("g-fe", "restart")]
 
 
 def test_what_could_not_be_rendered_is_not_said_to_keep_its_pods(command: Command, files: Files, repository: Path) -> None:

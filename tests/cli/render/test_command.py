@@ -25,7 +25,7 @@ def test_json_is_one_list_of_what_is_rendered(command: Command, files: Files) ->
 
 def test_a_checkpoint_is_rendered_as_its_job(command: Command, files: Files) -> None:
     ran = command("render", "-o", "json", *KNOWN, *VERSION, files(a=json.dumps(checkpoint())))
-    assert [(one["kind"], one["metadata"]["name"]) for one in ran.json] == [("Job", JOB)]
+    assert [(child["kind"], child["metadata"]["name"]) for child in ran.json] == [("Job", JOB)]
     wrong = files(a=json.dumps(checkpoint(targetContainerName="zz")))
     ran = command("render", "-o", "json", *KNOWN, *VERSION, wrong)
     assert (ran.code, ran.json) == (1, [])
@@ -37,7 +37,7 @@ def test_kinds_are_chosen_in_any_case_and_one_that_is_not_made_is_said_to_be_so(
     ran = command(
         "render", "-o", "json", *KNOWN, *VERSION, "--only", "SERVICE", "--only", "Role", "--only", "deploymnet", "--only", "Job", "a.yaml"
     )
-    assert [one["kind"] for one in ran.json] == ["Role", "Service", "Service"]
+    assert [child["kind"] for child in ran.json] == ["Role", "Service", "Service"]
     assert (ran.code, ran.err.splitlines()) == (
         0,
         ["--only deploymnet: no child of this kind is made; did you mean Deployment?", "--only Job: no child of this kind is made"],
@@ -68,15 +68,15 @@ def test_an_object_without_a_namespace_gets_one(command: Command, files: Files, 
     del obj["metadata"]["namespace"]
     files(a=json.dumps(obj))
     children = command("render", "-q", "-o", "json", *namespace, "a.yaml").json
-    assert {one["metadata"]["namespace"] for one in children} == {want}
-    command_env = next(one for one in children if one["kind"] == "Deployment")["spec"]["template"]["spec"]["containers"][0]["env"]
+    assert {child["metadata"]["namespace"] for child in children} == {want}
+    command_env = next(child for child in children if child["kind"] == "Deployment")["spec"]["template"]["spec"]["containers"][0]["env"]
     assert {"name": "DYN_NAMESPACE", "value": f"{want}-g"} in command_env
 
 
 def test_the_scope_of_the_operator_decides_on_shared_accounts(command: Command, files: Files) -> None:
     files(a=json.dumps(GRAPH))
     scoped = command("render", "-q", "-o", "json", "--set-fact", "operatorScope=namespace", "a.yaml").json
-    assert not any(one["metadata"]["name"].startswith("planner") for one in scoped)
+    assert not any(child["metadata"]["name"].startswith("planner") for child in scoped)
 
 
 def test_a_problem_has_a_place_in_the_authors_words_and_the_rest_is_printed(command: Command, files: Files) -> None:
@@ -100,11 +100,11 @@ spec:
         "a.yaml:11:7: DynamoGraphDeployment g: spec.services[w].extraPodSpec: "
         'must run what backendFramework says, "sglang"; its command calls dynamo.vllm\n'
     )
-    assert [one["metadata"]["name"] for one in ran.json if one["kind"] == "Deployment"] == ["g-fe"]
+    assert [child["metadata"]["name"] for child in ran.json if child["kind"] == "Deployment"] == ["g-fe"]
 
 
 @run_each(
-    ("text", "code", "said"),
+    ("text", "code", "message"),
     [
         ("{apiVersion: nvidia.com/v1beta1, kind: DynamoGraphDeployment, spec: 1}", 1, "spec: "),
         ("{apiVersion: nvidia.com/v1beta1, kind: DynamoGraphDeploymnt}", 1, "did you mean DynamoGraphDeployment?"),
@@ -114,11 +114,11 @@ spec:
         ("{apiVersion: nvidia.com/v1alpha1, kind: DynamoModel, metadata: {name: m}, spec: {modelName: m, baseModelName: b}}", 0, ""),
     ],
 )
-def test_exit_codes(command: Command, files: Files, text: str, code: int, said: str) -> None:
+def test_exit_codes(command: Command, files: Files, text: str, code: int, message: str) -> None:
     files(a=text)
     ran = command("render", "-q", "-o", "json", "a.yaml")
     assert ran.code == code
-    assert said in ran.err
+    assert message in ran.err
     assert ran.json == []
 
 
@@ -155,11 +155,11 @@ _SUB_TYPE = "nvidia.com/dynamo-sub-component-type"
 def test_a_sub_type_beside_its_type_is_a_label_on_each_line(command: Command, files: Files, kind: str, line: str) -> None:
     """Line 1.5 saves it in a way that only its own conversion reads back."""
     spec = {"componentType": kind, "subComponentType": "router", "extraPodSpec": {"mainContainer": {"image": "i:1.5.0"}}}
-    one = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoComponentDeployment", "metadata": {"name": "c"}, "spec": spec}
-    files(a=json.dumps(one), b=json.dumps({**one, "kind": "DynamoGraphDeployment", "spec": {"services": {"c": spec}}}))
+    obj = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoComponentDeployment", "metadata": {"name": "c"}, "spec": spec}
+    files(a=json.dumps(obj), b=json.dumps({**obj, "kind": "DynamoGraphDeployment", "spec": {"services": {"c": spec}}}))
     for file in ("a.yaml", "b.yaml"):
         for grove in ("true", "false"):
             made = command("render", "-q", "-o", "json", "--line", line, "--set-fact", f"grove={grove}", file).json
-            found = [each for each in made if each["kind"] in ("Deployment", "PodCliqueSet")]
-            assert found
-            assert all(f'"{_SUB_TYPE}": "router"' in json.dumps(each) for each in found), (file, grove)
+            workloads = [each for each in made if each["kind"] in ("Deployment", "PodCliqueSet")]
+            assert workloads
+            assert all(f'"{_SUB_TYPE}": "router"' in json.dumps(each) for each in workloads), (file, grove)

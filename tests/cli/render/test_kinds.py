@@ -27,7 +27,7 @@ CLAIM = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name
 
 def _probe(obj: dict[str, Any], held: ObjectIndex, operator: OperatorSettings) -> RenderedChildren:
     seen = {
-        "nodes": [one["metadata"]["name"] for one in held.all("Node")],
+        "nodes": [node["metadata"]["name"] for node in held.all("Node")],
         "claim": held.get("PersistentVolumeClaim", "demo", "c") is not None,
         "models": len(held.all("DynamoModel", "demo")),
         "version": operator.configuration().operator.version,
@@ -47,7 +47,7 @@ def test_a_kind_is_given_what_the_file_holds_and_the_configuration(command: Comm
     ran = command("render", "-q", "-o", "json", "-n", "demo", "--config", "config.yaml", "a.yaml")
     assert ran.code == 1
     assert "DynamoModel demo/m: spec.modelName: must be another" in ran.err
-    assert [one["data"] for one in ran.json] == [{"nodes": ["n1"], "claim": True, "models": 1, "version": "1.2.7"}]
+    assert [child["data"] for child in ran.json] == [{"nodes": ["n1"], "claim": True, "models": 1, "version": "1.2.7"}]
 
 
 @pytest.mark.parametrize("odd", [{}, {"kind": 1, "metadata": {"name": "x"}}, {"kind": "Node"}, {"kind": "Node", "metadata": {"name": []}}])
@@ -137,8 +137,8 @@ def test_an_agent_of_an_odd_shape_is_none(command: Command, files: Files, odd: d
 
 def _worker(children: list[dict[str, Any]]) -> dict[str, Any]:
     """The main container of the one worker."""
-    for one in children:
-        for template in read_pod_templates(one).values():
+    for child in children:
+        for template in read_pod_templates(child).values():
             container: dict[str, Any] = template["spec"]["containers"][0]
             return container
     raise AssertionError("nothing controls pods")

@@ -123,7 +123,7 @@ def test_an_edit_leaves_every_other_line_alone(kind: str, version: str, tried: i
             changed = copy.deepcopy(obj)
             _around(changed, path)[path[-1]] = "changed"
             after = rewrite(text, [changed])
-            assert sum(one != other for one, other in zip(text.split("\n"), after.text.split("\n"), strict=True)) == 1
+            assert sum(line != other for line, other in zip(text.split("\n"), after.text.split("\n"), strict=True)) == 1
             assert not after.lost_comments
             assert is_same_json(load_documents(after.text)[0].data, changed)
 
@@ -176,7 +176,7 @@ def test_comments_stay_beside_their_words(tried: int) -> None:
         done = rewrite(text, [wanted])
         (read,) = load_documents(done.text)
         assert read.data == wanted
-        beside = [(found[1], found[2]) for found in map(_BESIDE.fullmatch, done.text.split("\n")) if found]
+        beside = [(match[1], match[2]) for match in map(_BESIDE.fullmatch, done.text.split("\n")) if match]
         assert len(beside) == len(set(beside))
         assert [word for line, word in beside if f"{word} " not in line and word in set(re.findall("w[0-9]+", str(wanted)))] == []
 
@@ -195,7 +195,7 @@ WORDS = (
 )
 TEXTS = st.text(max_size=8) | st.sampled_from(WORDS)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
-VALUES = st.recursive(SCALARS, lambda one: st.lists(one, max_size=3) | st.dictionaries(TEXTS, one, max_size=3), max_leaves=8)
+VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=8)
 
 
 @given(VALUES)
@@ -211,9 +211,9 @@ def test_it_is_what_pyyaml_writes(value: Any) -> None:
 @pytest.mark.parametrize(("files", "apart"), [(CONVERTED, 20), pytest.param(RECORDED, 40, marks=pytest.mark.nightly)])
 def test_manifests_are_what_pyyaml_writes_and_read_as_the_same(files: tuple[tuple[str, str], ...], apart: int) -> None:
     kinds = {"DynamoGraphDeployment", "DynamoGraphDeploymentRequest", "DynamoCheckpoint"}
-    some = [one for _, one in manifests(kinds, files)][::apart]
+    some = [obj for _, obj in manifests(kinds, files)][::apart]
     assert len(some) > 5
-    for one in some:
-        text = emit_yaml(one)
-        assert text == _dumped(one)
-        assert load_documents(text)[0].data == one
+    for manifest in some:
+        text = emit_yaml(manifest)
+        assert text == _dumped(manifest)
+        assert load_documents(text)[0].data == manifest

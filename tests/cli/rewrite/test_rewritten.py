@@ -207,8 +207,8 @@ def applied(old: list[str], diff: Iterator[str]) -> list[str]:
     for line in diff:
         if line.startswith(("--- a", "+++ b")):
             continue
-        if found := re.match(r"@@ -(\d+)(?:,(\d+))? ", line):
-            begin = int(found[1]) - (found[2] != "0")
+        if match := re.match(r"@@ -(\d+)(?:,(\d+))? ", line):
+            begin = int(match[1]) - (match[2] != "0")
             out += old[at:begin]
             at = begin
         elif line[0] == "+":
@@ -229,11 +229,11 @@ def test_the_old_text_with_a_diff_is_the_new_one(old: list[str], new: list[str])
 def test_changes_are_the_stretches_that_differ(olds: list[str], news: list[str]) -> None:
     old, new = "".join(olds), "".join(news)
     out, at = "", 0
-    for one in find_changes(old, new):
-        assert at <= one.start <= one.end
-        assert old[one.start : one.end] != one.text
-        out += old[at : one.start] + one.text
-        at = one.end
+    for change in find_changes(old, new):
+        assert at <= change.start <= change.end
+        assert old[change.start : change.end] != change.text
+        out += old[at : change.start] + change.text
+        at = change.end
     assert out + old[at:] == new
 
 
@@ -248,7 +248,7 @@ def test_changes_are_the_stretches_that_differ(olds: list[str], news: list[str])
     ],
 )
 def test_a_change_is_as_small_as_it_can_be(old: str, new: str, changes: list[tuple[int, int, str]]) -> None:
-    assert [tuple(one) for one in find_changes(old, new)] == changes
+    assert [tuple(change) for change in find_changes(old, new)] == changes
 
 
 def components(many: int, more: str = "") -> list[str]:

@@ -29,8 +29,8 @@ from tests.rows import run_each
 
 def upstream(version: str) -> list[Any]:
     """The first of upstream's graphs in a version, of those that an API server takes."""
-    found = (one for _, one in manifests({GRAPH}, CONVERTED) if version_of(one) == version and accepted(one))
-    return list(islice(found, 4))
+    graphs = (graph for _, graph in manifests({GRAPH}, CONVERTED) if version_of(graph) == version and accepted(graph))
+    return list(islice(graphs, 4))
 
 
 @pytest.mark.parametrize("word", ["DynamoGraphDeployment", "dgd", "dynamographdeployments", "DynamoGraphDeployment.v1beta1"])
@@ -93,12 +93,12 @@ def test_pages_are_as_their_schema_says(command: Command) -> None:
 
 
 def test_findings_of_the_doctor_and_certificates_are_as_their_schemas_say() -> None:
-    found = as_data([error("trust", "Secret a/b", "is missing", "kubectl x"), info("scope", "n", "t")])
-    assert complaints(ours("doctor"), json.loads(json.dumps(found))) == []
+    report = as_data([error("trust", "Secret a/b", "is missing", "kubectl x"), info("scope", "n", "t")])
+    assert complaints(ours("doctor"), json.loads(json.dumps(report))) == []
     for each in (state(), replace(state(), serving=None), replace(state(), endpoints=None)):
-        told = json.loads(json.dumps(describe_cluster(RotationFacts(each, NOW, None, {}))))
-        assert complaints(ours("certs"), told) == []
-        assert {"mode", "phase", "objects", "endpoints"} <= set(told)
+        description = json.loads(json.dumps(describe_cluster(RotationFacts(each, NOW, None, {}))))
+        assert complaints(ours("certs"), description) == []
+        assert {"mode", "phase", "objects", "endpoints"} <= set(description)
 
 
 def test_a_schema_refuses_what_is_not_printed() -> None:

@@ -60,12 +60,12 @@ KNOWN = {*SAME, *SILENT, *TRANSLATED, *MARKS, OLDER}
 
 
 def keywords(node: Node) -> set[str]:
-    found = set(node)
+    words = set(node)
     for below in (*node.get("properties", {}).values(), *(node[key] for key in ("items", "additionalProperties") if key in node)):
-        found |= keywords(below) if isinstance(below, dict) else set()
+        words |= keywords(below) if isinstance(below, dict) else set()
     for key in ("anyOf", "allOf"):
-        found |= {word for part in node.get(key, ()) for word in keywords(part)}
-    return found
+        words |= {word for part in node.get(key, ()) for word in keywords(part)}
+    return words
 
 
 def test_every_keyword_in_use_has_a_translation() -> None:
@@ -86,8 +86,8 @@ def _references(node: Any) -> list[str]:
     if isinstance(node, dict):
         own = [node["$ref"]] if isinstance(node.get("$ref"), str) else []
         assert not own or len(node) == 1, "in draft-07 nothing counts beside a reference"
-        return [*own, *(found for below in node.values() for found in _references(below))]
-    return [found for item in node for found in _references(item)] if isinstance(node, list) else []
+        return [*own, *(reference for below in node.values() for reference in _references(below))]
+    return [reference for item in node for reference in _references(item)] if isinstance(node, list) else []
 
 
 def test_every_good_example_fits(subtests: pytest.Subtests) -> None:

@@ -227,7 +227,7 @@ def test_update_keeps_line_ends(command: Command, case: Files) -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "words", "code", "told"),
+    ("texts", "words", "code", "message"),
     [
         ({}, (), 3, "no test case found"),
         ({}, ("--allow-empty",), 0, "0 cases"),
@@ -239,14 +239,14 @@ def test_update_keeps_line_ends(command: Command, case: Files) -> None:
         ({"allow_good": GOOD, "allow_good_facts": "grove: 3"}, (), 2, "allow.good.facts.yaml: grove: must be"),
     ],
 )
-def test_exit_codes(command: Command, case: Files, texts: dict[str, str], words: tuple[str, ...], code: int, told: str) -> None:
+def test_exit_codes(command: Command, case: Files, texts: dict[str, str], words: tuple[str, ...], code: int, message: str) -> None:
     got, out, err = _run(command, case, *words, **texts)
     assert (got, out) == (code, "")
-    assert told in err
+    assert message in err
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("a: [", "deny.x.yaml:"),
         (OTHER_KIND, "deny.x.yaml holds no Dynamo object (group nvidia.com)"),
@@ -254,10 +254,10 @@ def test_exit_codes(command: Command, case: Files, texts: dict[str, str], words:
         (json.dumps({"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoModel"}), "JSON has no comments for marks"),
     ],
 )
-def test_a_case_that_is_none_fails_with_a_sentence(command: Command, case: Files, text: str, told: str) -> None:
+def test_a_case_that_is_none_fails_with_a_sentence(command: Command, case: Files, text: str, message: str) -> None:
     code, out, _ = _run(command, case, deny_x=text)
     assert code == 1
-    assert told in out
+    assert message in out
 
 
 def test_a_folder_must_be_one(command: Command, case: Files) -> None:
@@ -271,7 +271,7 @@ def test_json_is_as_its_schema_says(command: Command, case: Files) -> None:
     case(**texts)
     ran = command("test", ".", "-o", "json")
     assert complaints(ours("test"), ran.json) == []
-    assert {one["file"]: one["passed"] for one in ran.json["cases"]} == {
+    assert {row["file"]: row["passed"] for row in ran.json["cases"]} == {
         "allow.good.yaml": True,
         "convert.x.yaml": False,
         "default.x.yaml": False,

@@ -48,7 +48,7 @@ async def test_exactly_what_it_made_is_removed(memory: MemoryCluster) -> None:
     await memory.create(DEPLOYMENTS, {**_obj("Deployment", "theirs", {}), "apiVersion": "apps/v1"})
     await memory.create(SERVICE_ACCOUNTS, _obj("ServiceAccount", "planner-serviceaccount", LABELS))
     assert await module.remove_ours("", of_killed=True) == "removed 9 registrations and 1 Dynamo object"
-    assert [one["metadata"]["name"] for one in (await memory.list(DEPLOYMENTS)).items] == ["theirs"]
+    assert [deployment["metadata"]["name"] for deployment in (await memory.list(DEPLOYMENTS)).items] == ["theirs"]
     for resource in (CRDS, VALIDATING, graphs, SERVICE_ACCOUNTS):
         assert (await memory.list(resource)).items == []
 

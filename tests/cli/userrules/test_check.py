@@ -39,9 +39,9 @@ def notes(command: Command, *words: str) -> list[str]:
 def test_a_finding_stands_at_the_value_that_decided_in_the_authors_version(command: Command) -> None:
     assert found(command, "graph.yaml") == [("user/few", 10, "error", "spec.components[0].replicas")]
     assert found(command, "older.yaml") == [("user/few", 10, "error", "spec.services[worker].replicas")]
-    told = command("check", "graph.yaml")
-    assert told.code == 1
-    assert "breaks few" in told.out
+    ran = command("check", "graph.yaml")
+    assert ran.code == 1
+    assert "breaks few" in ran.out
 
 
 def test_a_policy_with_exact_match_is_not_about_the_other_version(repository: Path, command: Command) -> None:
@@ -84,7 +84,7 @@ def test_a_users_rule_is_weighed_selected_and_ignored_as_ours_are(repository: Pa
 @pytest.mark.usefixtures("repository")
 def test_reports_the_catalogue_and_explain_know_it(command: Command) -> None:
     sarif = command("check", "graph.yaml", "-o", "sarif").json["runs"][0]
-    assert [one["ruleId"] for one in sarif["results"]] == ["user/few"]
+    assert [result["ruleId"] for result in sarif["results"]] == ["user/few"]
     assert [row["name"] for row in command("rules", "-o", "json").json if row["code"] == "USER"] == ["user/few"]
     page = command("explain", "user/few").out
     assert page.startswith("# user/few (USER, error)\n\nbreaks few")
@@ -191,27 +191,27 @@ def test_an_editor_shows_it_and_knows_no_other_documents(repository: Path, comma
     reading = policy("documents.size() > 99", "all", kind="Check")
     (repository / "policies/all.yaml").write_text(reading)
     assert command("lsp").code == 0
-    (asked,) = served
-    problems = find_problems("graph.yaml", GRAPH, asked).findings
-    assert [(one.rule, one.position.line) for one in problems] == [("user/few", 10)]
+    (context,) = served
+    problems = find_problems("graph.yaml", GRAPH, context).findings
+    assert [(finding.rule, finding.position.line) for finding in problems] == [("user/few", 10)]
 
 
 def test_an_editor_marks_mistakes_in_policies_and_reads_them_again(repository: Path, command: Command, served: list[CheckContext]) -> None:
     (repository / "policies/all.yaml").write_text(policy("1 + 'a' == 2", "all"))
     assert "a policy is left out: policies/all.yaml:18:19: spec.validations[0].expression" in command("lsp").err
-    (asked,) = served
-    assert [one.rule for one in find_problems("graph.yaml", GRAPH, asked).findings] == ["user/few"]
+    (context,) = served
+    assert [finding.rule for finding in find_problems("graph.yaml", GRAPH, context).findings] == ["user/few"]
     misspelt = policy("object.spec.component.size() > 1\n  && 1 + 'a' == 2") + binding(actions=())
-    assert [one[:2] for one in find_problems("p.yaml", misspelt, asked).marks] == [(18, 17), (27, 3)]
-    warned = find_problems("p.yaml", policy("object.spec.component.size() > 1"), asked).marks
-    assert [(one.line, one.column, one.is_error) for one in warned] == [(18, 28, False)]
+    assert [mark[:2] for mark in find_problems("p.yaml", misspelt, context).marks] == [(18, 17), (27, 3)]
+    warned = find_problems("p.yaml", policy("object.spec.component.size() > 1"), context).marks
+    assert [(mark.line, mark.column, mark.is_error) for mark in warned] == [(18, 28, False)]
     assert "did you mean components?" in warned[0].text
     (repository / "policies/all.yaml").write_text(policy("false", "all"))
-    asked.reload()
-    assert [one.rule for one in find_problems("graph.yaml", GRAPH, asked).findings] == ["user/all", "user/few"]
+    context.reload()
+    assert [finding.rule for finding in find_problems("graph.yaml", GRAPH, context).findings] == ["user/all", "user/few"]
     (repository / PROJECT).write_text("a: b: c")
-    asked.reload()
-    assert len(find_problems("graph.yaml", GRAPH, asked).findings) == 2
+    context.reload()
+    assert len(find_problems("graph.yaml", GRAPH, context).findings) == 2
 
 
 def test_who_writes_is_known_by_a_flag_alone(repository: Path, command: Command) -> None:
@@ -247,7 +247,7 @@ def test_the_answer_of_an_api_server_is_the_refusal_of_a_bound_policy(repository
     by = "ValidatingAdmissionPolicy 'few' with binding 'few-binding'"
     head, forbidden = 'The dynamographdeployments "chat" is invalid: : ', 'dynamographdeployments.nvidia.com "chat" is forbidden: '
     few = {"expression": FEW, "message": "breaks few"}
-    for text, status, said in (
+    for text, status, message in (
         (policy() + binding(), 422, f"{head}{by} denied request: breaks few"),
         (policy(validations=[{**few, "reason": "Forbidden"}]) + binding(), 403, f"{forbidden}{by} denied request: breaks few"),
         (policy() + binding(actions=("Warn",)), 201, f"Validation failed for {by}: breaks few"),
@@ -257,7 +257,7 @@ def test_the_answer_of_an_api_server_is_the_refusal_of_a_bound_policy(repository
         (repository / "policies/few.yaml").write_text(text)
         shown = command("check", "graph.yaml", "--answer")
         [answer] = command("check", "graph.yaml", "--answer", "-o", "json").json["answers"]
-        assert (answer["status"], said in shown.out) == (status, True)
+        assert (answer["status"], message in shown.out) == (status, True)
 
 
 LOOP = [{"name": "a", "expression": "variables.b"}, {"name": "b", "expression": "variables.a"}]
@@ -360,9 +360,9 @@ def test_a_misspelt_field_is_a_warning(repository: Path, command: Command) -> No
     replicas = "object.spec.components.all(c, !has(c.replica) || c.replicas == 'a')"
     variables = [{"name": "called", "expression": "object.metadata.nmae"}]
     (repository / "policies/few.yaml").write_text(policy(replicas, variables=variables))
-    said = [line for line in command("check", "graph.yaml").err.splitlines() if line.startswith("warning: ")]
+    warnings = [line for line in command("check", "graph.yaml").err.splitlines() if line.startswith("warning: ")]
     place = "warning: policies/few.yaml:{}: spec.{}: DynamoGraphDeployment v1beta1: "
-    assert said == [
+    assert warnings == [
         place.format("22:32", "variables[0].expression") + "undefined field 'nmae' in DynamoGraphDeployment.metadata, did you mean name?",
         place.format("18:53", "validations[0].expression")
         + "undefined field 'replica' in DynamoGraphDeployment.spec.components, did you mean replicas?",

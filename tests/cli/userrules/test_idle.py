@@ -12,7 +12,7 @@ from tests.cli.userrules.samples import GRAPH, PROJECT, binding, policy
 
 
 def _told(text: str) -> list[str]:
-    return list_idle(one for one in read_text(Source("p.yaml", text)) if isinstance(one, Document))
+    return list_idle(document for document in read_text(Source("p.yaml", text)) if isinstance(document, Document))
 
 
 def _about(**changes: Any) -> str:
@@ -25,7 +25,7 @@ RULE = "spec.matchConstraints.resourceRules[0]"
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (
             _about(resources=["dynamographdeployment"]),
@@ -52,9 +52,9 @@ RULE = "spec.matchConstraints.resourceRules[0]"
         ),
     ],
 )
-def test_what_enforces_nothing_is_named(text: str, told: str) -> None:
+def test_what_enforces_nothing_is_named(text: str, message: str) -> None:
     [sentence] = _told(text)
-    assert told in sentence
+    assert message in sentence
 
 
 @pytest.mark.parametrize(

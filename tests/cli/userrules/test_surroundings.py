@@ -22,23 +22,23 @@ SIZED: Final = Selector((Requirement("size", "In", frozenset({"small"})),))
 @pytest.fixture
 def made(connected: Callable[..., Any]) -> MemoryCluster:
     """A cluster with two ConfigMaps and a Namespace."""
-    found = cluster()
-    found.discovery["", "v1"] = [{"name": "configmaps", "kind": "ConfigMap", "namespaced": True}]
+    memory = cluster()
+    memory.discovery["", "v1"] = [{"name": "configmaps", "kind": "ConfigMap", "namespaced": True}]
 
     async def fill() -> None:
         for name, size in (("limits", "small"), ("others", "large")):
-            await found.create(
+            await memory.create(
                 CONFIG_MAPS, {"metadata": {"name": name, "namespace": "llm", "labels": {"size": size}}, "data": {"most": "2"}}, "llm"
             )
-        await found.create(NAMESPACES, {"metadata": {"name": "llm", "labels": {"team": "chat"}}})
+        await memory.create(NAMESPACES, {"metadata": {"name": "llm", "labels": {"team": "chat"}}})
 
     asyncio.run(fill())
-    connected(found)
-    return found
+    connected(memory)
+    return memory
 
 
 def _names(name: str = "", selector: Selector | None = None, namespace: str = "llm", kind: str = "ConfigMap") -> list[str]:
-    return [one["metadata"]["name"] for one in PolicyInputs("", "").params(ParamRef("v1", kind, namespace, name, selector))]
+    return [obj["metadata"]["name"] for obj in PolicyInputs("", "").params(ParamRef("v1", kind, namespace, name, selector))]
 
 
 @pytest.mark.usefixtures("made")
@@ -61,10 +61,10 @@ def test_what_can_not_be_read_is_unknown_and_says_why(made: MemoryCluster) -> No
 
 
 def test_nothing_is_asked_for_twice_and_no_secret_ever(made: MemoryCluster) -> None:
-    asked: list[str] = []
+    calls: list[str] = []
 
     def refuse(verb: str, *_: Any) -> ForbiddenError:
-        asked.append(verb)
+        calls.append(verb)
         return ForbiddenError(403, "Forbidden", "you may not")
 
     made.fail(refuse)
@@ -74,7 +74,7 @@ def test_nothing_is_asked_for_twice_and_no_secret_ever(made: MemoryCluster) -> N
             around.namespace("llm")
         with pytest.raises(UnknownError, match="its parameter is a Secret, which is not read"):
             around.params(ParamRef("v1", "Secret", "llm", "token", None))
-    assert asked == ["get"]
+    assert calls == ["get"]
 
 
 @pytest.mark.usefixtures("made")

@@ -35,9 +35,9 @@ HINTS: Final = {
 def test_a_hint_leads_to_a_file_that_is_accepted(command: Command, files: Files, name: str) -> None:
     right, (written, wrong), hints = HINTS[name]
     files(right=right, wrong=right.replace(written, wrong, 1))
-    errors = [one for one in command("check", "wrong.yaml", "-o", "json").json["findings"] if one["level"] == "error"]
-    assert {one["fix"] for one in errors} == hints
-    assert [one for one in command("check", "right.yaml", "-o", "json").json["findings"] if one["level"] == "error"] == []
+    errors = [finding for finding in command("check", "wrong.yaml", "-o", "json").json["findings"] if finding["level"] == "error"]
+    assert {error["fix"] for error in errors} == hints
+    assert [finding for finding in command("check", "right.yaml", "-o", "json").json["findings"] if finding["level"] == "error"] == []
 
 
 def test_a_short_name_of_a_kind_is_known(command: Command, files: Files) -> None:

@@ -45,9 +45,9 @@ def test_each_field_that_the_lenses_know_is_named(kind: str, row: tuple[str, str
             if find_node(whole_schema(kind, own), here) is not None or find_node(whole_schema(kind, own), here[:-1]) is None:
                 continue
             data = {"spec": {"components": [{"name": "w"}], "services": {"w": {}}}}
-            found = find_foreign(kind, own, here, data)
-            assert found is not None, (own, here)
-            assert (found.version, found.here is not None) == (version, bool(row[1 - side])), (own, here, found)
+            foreign = find_foreign(kind, own, here, data)
+            assert foreign is not None, (own, here)
+            assert (foreign.version, foreign.here is not None) == (version, bool(row[1 - side])), (own, here, foreign)
 
 
 ITEM: Final = "  components:\n  - name: w\n"
@@ -85,10 +85,10 @@ def test_a_body_of_the_other_version_is_named_and_converted(
 ) -> None:
     folder = files(a=GRAPH.format(version, written))
     ran = command("check", "a.yaml", "-o", "json")
-    found = [one for one in ran.json["findings"] if one["rule"] == "unknown-field"]
-    assert (path, f"is {OTHER[version]}'s name of {name}") in [(one["path"], one["message"]) for one in found]
+    findings = [finding for finding in ran.json["findings"] if finding["rule"] == "unknown-field"]
+    assert (path, f"is {OTHER[version]}'s name of {name}") in [(finding["path"], finding["message"]) for finding in findings]
     alone = {"v1alpha1": "services:", "v1beta1": "components:"}[version] not in written  # else the other version lacks the rest
-    assert all((f"or apiVersion: {api_version(OTHER[version])}" in one["fix"]) is alone for one in found)
+    assert all((f"or apiVersion: {api_version(OTHER[version])}" in finding["fix"]) is alone for finding in findings)
     command("check", "a.yaml", "--fix")
     assert (folder / "a.yaml").read_text() == GRAPH.format(version, fixed)
 
@@ -98,10 +98,10 @@ def test_a_resource_by_the_name_of_v1alpha1_is_named_and_renamed(command: Comman
     container = "{name: main, image: 'x:1.5.0', resources: {limits: {gpu: '1', cpu: '2'}, requests: {gpu: '1'}}}"
     text = GRAPH.format("v1beta1", f"  components:\n  - name: w\n    podTemplate: {{spec: {{containers: [{container}]}}}}\n")
     folder = files(a=text)
-    found = [one for one in command("check", "a.yaml", "-o", "json").json["findings"] if one["rule"] == "name-of-other-version"]
+    rows = [row for row in command("check", "a.yaml", "-o", "json").json["findings"] if row["rule"] == "name-of-other-version"]
     path = "spec.components[0].podTemplate.spec.containers[0].resources.{}[gpu]"
-    assert [one["path"] for one in found] == [path.format("limits"), path.format("requests")]
-    assert {one["message"] for one in found} == {"is v1alpha1's name of nvidia.com/gpu; here it is another resource"}
+    assert [row["path"] for row in rows] == [path.format("limits"), path.format("requests")]
+    assert {row["message"] for row in rows} == {"is v1alpha1's name of nvidia.com/gpu; here it is another resource"}
     command("check", "a.yaml", "--fix")
     assert (folder / "a.yaml").read_text() == text.replace("gpu: '1'", "nvidia.com/gpu: '1'")
 
@@ -112,7 +112,7 @@ def test_what_a_version_has_no_field_for_is_left_to_a_person(command: Command, f
     )
     folder = files(a=text)
     ran = command("check", "a.yaml", "--fix", "-o", "json")
-    assert [(one["path"], one["message"]) for one in ran.json["findings"] if one["rule"] == "unknown-field"] == [
+    assert [(finding["path"], finding["message"]) for finding in ran.json["findings"] if finding["rule"] == "unknown-field"] == [
         ("spec.components[0].ingress", "is a field of v1alpha1, and none of v1beta1"),
         ("spec.components[0].env", "is not a field of this kind"),
     ]
@@ -128,8 +128,8 @@ def test_a_recorded_object_with_the_wrong_version_becomes_what_conversion_makes_
         plain.pop("status", None)
         folder = files(a=yaml.safe_dump(plain, sort_keys=False))
         command("check", "a.yaml", "--fix", "-q", "--line", Line.V1_5)
-        found: dict[str, Any] = yaml.safe_load((folder / "a.yaml").read_text())
-        if found == plain or "unknown-field" in command("check", "a.yaml", "--line", Line.V1_5).out:
+        new: dict[str, Any] = yaml.safe_load((folder / "a.yaml").read_text())
+        if new == plain or "unknown-field" in command("check", "a.yaml", "--line", Line.V1_5).out:
             continue
         try:
             made = convert_object({**plain, "apiVersion": obj["apiVersion"]}, target(api_version(version), Line.V1_5)).object
@@ -137,7 +137,7 @@ def test_a_recorded_object_with_the_wrong_version_becomes_what_conversion_makes_
             continue
         # what has one name in both versions and another form is no unknown field
         alike = [
-            {name: one[name] for name in one if name not in ("frontendSidecar", "scalingAdapter")} for one in (found["spec"], made["spec"])
+            {name: spec[name] for name in spec if name not in ("frontendSidecar", "scalingAdapter")} for spec in (new["spec"], made["spec"])
         ]
         assert alike[0] == alike[1], yaml.safe_dump(plain)
         moved += 1

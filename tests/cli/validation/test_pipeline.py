@@ -20,8 +20,8 @@ from tests.cli.samples import BAD_RULE, GOOD, graph, manifest
 
 
 def _checked(text: str, **settings: Any) -> ValidationOutcome:
-    (found,) = find_manifests(load_documents(text))
-    return check_object(found, CREATE, None, ValidationSettings(**settings))
+    (parsed,) = find_manifests(load_documents(text))
+    return check_object(parsed, CREATE, None, ValidationSettings(**settings))
 
 
 def _seen(monkeypatch: pytest.MonkeyPatch, text: str, **settings: Any) -> dict[str, Any]:
@@ -96,8 +96,8 @@ def test_the_server_s_hint_at_waiting_rules_is_a_note_and_no_finding() -> None:
 
 def test_a_finding_of_the_schema_names_the_field_that_explain_knows() -> None:
     """Metadata has no page of its own: there it is the rule's."""
-    found = _checked(GOOD.replace("replicas: 2", "envs: [{value: a}]").replace("name: ", "name: UPPER-", 1)).findings
-    assert {finding.field for finding in found if finding.rule == "schema-mismatch"} == {"spec.services.*.envs.*.name", ""}
+    findings = _checked(GOOD.replace("replicas: 2", "envs: [{value: a}]").replace("name: ", "name: UPPER-", 1)).findings
+    assert {finding.field for finding in findings if finding.rule == "schema-mismatch"} == {"spec.services.*.envs.*.name", ""}
     assert find("spec.services.*.envs.*.name") is not None
 
 
@@ -107,9 +107,9 @@ TWINS = graph("name: a", "name: a")
 
 def test_what_is_said_several_times_of_one_value_is_told_once() -> None:
     """A server repeats what both parts of an allOf refuse, and sums it up; the policies and the last stage convert the same object."""
-    (found,) = (finding for finding in _checked(ODD_GPU).findings if finding.stage == "schema")
-    assert found.path == "spec.hardware.gpuSku"
-    assert found.message.endswith(', "mi300", got "H100"')
+    (mismatch,) = (finding for finding in _checked(ODD_GPU).findings if finding.stage == "schema")
+    assert mismatch.path == "spec.hardware.gpuSku"
+    assert mismatch.message.endswith(', "mi300", got "H100"')
     rules = [rule for finding in _checked(TWINS).findings for rule in (finding.rule, *(also.rule for also in finding.also))]
     assert rules.count("unconvertible") == 1
 

@@ -28,8 +28,8 @@ def parsed(text: str) -> Document | None:
         load.feed(text, builder)
     except InputError:
         return None
-    found = [(data, place) for data, place in builder.finished if data is not None]
-    return Document(found[0][0], Source("x", text), found[0][1], 0) if found else None
+    pairs = [(data, place) for data, place in builder.finished if data is not None]
+    return Document(pairs[0][0], Source("x", text), pairs[0][1], 0) if pairs else None
 
 
 def agree(text: str) -> bool:
@@ -139,7 +139,7 @@ def test_no_text_is_read_otherwise_than_by_the_parser(lines: list[tuple[int, str
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text("abc: -#'\"0n.e", max_size=6),
-    lambda one: st.lists(one, max_size=3) | st.dictionaries(st.text("abcn-", min_size=1, max_size=3), one, max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abcn-", min_size=1, max_size=3), inner, max_size=3),
     max_leaves=12,
 )
 
@@ -160,8 +160,8 @@ def test_damaged_manifests_are_read_as_by_the_parser(seed: int) -> None:
 
 
 def test_places_count_from_the_begin_of_the_file() -> None:
-    found = load.load_documents("# first\nkind: a\nmetadata:\n  name: x\n---\nkind: b\nmetadata:\n  name: y\n")
-    assert [(one.position(()).line, one.value_position(("metadata", "name"))) for one in found] == [(2, (4, 9, 10)), (6, (8, 9, 10))]
+    documents = load.load_documents("# first\nkind: a\nmetadata:\n  name: x\n---\nkind: b\nmetadata:\n  name: y\n")
+    assert [(item.position(()).line, item.value_position(("metadata", "name"))) for item in documents] == [(2, (4, 9, 10)), (6, (8, 9, 10))]
 
 
 @pytest.mark.parametrize(

@@ -174,10 +174,10 @@ def test_a_stream_holds_several_documents_and_empty_ones_are_nothing() -> None:
 
 
 def test_a_broken_document_leaves_its_neighbours_readable_and_line_ends_of_windows_move_nothing() -> None:
-    found = list(read_text(Source("f", "a: 1\n---\nb: : c\n---\nd: 1\n")))
-    assert [one.text if isinstance(one, InputError) else one.data for one in found][0::2] == [{"a": 1}, {"d": 1}]
-    assert isinstance(found[1], InputError)
-    assert found[1].line == 3
+    results = list(read_text(Source("f", "a: 1\n---\nb: : c\n---\nd: 1\n")))
+    assert [result.text if isinstance(result, InputError) else result.data for result in results][0::2] == [{"a": 1}, {"d": 1}]
+    assert isinstance(results[1], InputError)
+    assert results[1].line == 3
     document = load_documents("a: 1\r\n---\r\nb:\r\n  c: x\r\n")[1]
     assert document.data == {"b": {"c": "x"}}
     assert document.value_position(("b", "c")) == (4, 6, 7)

@@ -49,17 +49,17 @@ def _judged(view: VersionView, obj: Fields, *, pods: bool = True) -> Fields:
 
 def judge(review: Review, limit: int | None = None, max_named: int | None = None) -> list[Finding]:
     """The findings of a review; some rules read v1alpha1, and are asked of a v1beta1 object, too."""
-    found = _judge(review, limit, max_named)
+    findings = _judge(review, limit, max_named)
     if review.kind not in _READ_V1ALPHA1 or review.operation == DELETE or is_deletion(review):
-        return found
+        return findings
     view = VersionView(review.kind.partition("/")[0], BETA, ALPHA, review.line)
     there = review.across(
         _READ_V1ALPHA1[review.kind],
         view.convert_for_rules(review.object),
         None if review.old is None else view.convert_for_rules(review.old),
     )
-    more = [one for one in evaluate.evaluate(there) if not one.rule.module.startswith(_AS_WRITTEN)]
-    return sorted((*found, *view.translate_findings(more, there.object, review.object, max_named)), key=sort_key)
+    more = [finding for finding in evaluate.evaluate(there) if not finding.rule.module.startswith(_AS_WRITTEN)]
+    return sorted((*findings, *view.translate_findings(more, there.object, review.object, max_named)), key=sort_key)
 
 
 def compute_defaults(review: Review) -> ObjectDefaults:
@@ -83,7 +83,7 @@ def _as_written(name: str, part: Any, node: Any, *, empty_block: bool) -> bool:
 _REPLACED: Final[tuple[tuple[object, str, object], ...]] = (
     (catalogue, "list_declared", list_rules_of_1_2),
     (Facts, "line", property(lambda _: Line.V1_2)),
-    (evaluate, "_ratchet", lambda _, found: found),
+    (evaluate, "_ratchet", lambda _, findings: findings),
     (VersionView, "convert_for_rules", _judged),
     (judging, "judge", judge),
     (judging, "compute_defaults", compute_defaults),

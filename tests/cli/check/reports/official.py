@@ -80,14 +80,14 @@ class Annotation(NamedTuple):
 
 def read_commands(text: str) -> list[Annotation]:
     """All commands of an output, in which nothing else may stand, as GitHub's runner reads them: one a line, escapes undone last."""
-    found = []
+    annotations = []
     for line in text.split("\n")[:-1]:
         match = _COMMAND.fullmatch(line)
         assert match, line
         pairs = (pair.partition("=") for pair in match["properties"].split(","))
         properties = {name: _plain(value, {"%3A": ":", "%2C": ","}) for name, _, value in pairs}
-        found.append(Annotation(match["level"], properties, _plain(match["message"], {})))
-    return found
+        annotations.append(Annotation(match["level"], properties, _plain(match["message"], {})))
+    return annotations
 
 
 def _plain(text: str, more: dict[str, str]) -> str:

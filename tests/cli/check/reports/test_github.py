@@ -62,15 +62,15 @@ def test_any_text_is_read_back_as_text_shows_it(name: str, message: str) -> None
 
 def test_a_bug_and_an_input_without_a_place_are_errors() -> None:
     result = assemble_result(findings=[reported(level=FAULT)], unreadable=[InputError("is nothing")], unreachable=["no answer"])
-    assert [(one.level, one.properties["title"]) for one in read_commands(github.format_commands(result))] == [
+    assert [(annotation.level, annotation.properties["title"]) for annotation in read_commands(github.format_commands(result))] == [
         ("error", "ingress-host-required (DYN202)"),
         ("error", "unreadable"),
         ("error", "unreachable"),
     ]
 
 
-@pytest.mark.parametrize(("count", "said"), [(20, 0), (21, 1), (22, 2)])
-def test_annotations_that_github_leaves_out_are_counted(count: int, said: int) -> None:
+@pytest.mark.parametrize(("count", "number"), [(20, 0), (21, 1), (22, 2)])
+def test_annotations_that_github_leaves_out_are_counted(count: int, number: int) -> None:
     sentences = github.describe_hidden(many(count))
-    assert len(sentences) == said
+    assert len(sentences) == number
     assert all(sentence.startswith("GitHub shows 10 of the 11 annotations with level ") for sentence in sentences)

@@ -28,40 +28,40 @@ FORMAT: Final = jsonschema_rs.Draft202012Validator(
 
 
 def issues(text: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(text)
-    FORMAT.validate(found)
-    return found
+    rows: list[dict[str, Any]] = json.loads(text)
+    FORMAT.validate(rows)
+    return rows
 
 
 @pytest.mark.parametrize("count", [0, 30_000])
 def test_each_finding_that_counts_is_an_issue_with_a_fingerprint_of_its_own(count: int) -> None:
-    found = issues(gitlab.document(many(count)))
-    assert len(found) == len({one["fingerprint"] for one in found}) == count
+    rows = issues(gitlab.document(many(count)))
+    assert len(rows) == len({issue["fingerprint"] for issue in rows}) == count
 
 
 def test_inputs_that_cannot_be_read_and_internal_errors_block() -> None:
     result = everything()
-    found = issues(gitlab.document(result))
-    assert len(found) == len(result.findings) + sum(1 for error in result.unreadable if error.name)
+    rows = issues(gitlab.document(result))
+    assert len(rows) == len(result.findings) + sum(1 for error in result.unreadable if error.name)
     blocking = [
-        (one["check_name"], one["location"]["path"], one["location"]["lines"]["begin"]) for one in found if one["severity"] == "blocker"
+        (row["check_name"], row["location"]["path"], row["location"]["lines"]["begin"]) for row in rows if row["severity"] == "blocker"
     ]
-    (fault,) = (one for one in result.findings if one.level == FAULT)
+    (fault,) = (finding for finding in result.findings if finding.level == FAULT)
     assert blocking == [("unreadable", "b.yaml", 2), ("unreadable", "c", 1), (fault.rule, "a.yaml", 1)]
 
 
 def test_fingerprints_outlive_moved_lines_and_name_the_object(command: Command, files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = files(deploy__a=BAD, deploy__b=WARNED)
     before = issues(command("check", "./deploy", "-o", "gitlab").out)
-    assert [(one["severity"], one["location"]) for one in before] == [
+    assert [(issue["severity"], issue["location"]) for issue in before] == [
         ("critical", {"path": "deploy/a.yaml", "lines": {"begin": 10}}),
         ("minor", {"path": "deploy/b.yaml", "lines": {"begin": 8}}),
     ]
     assert before[0]["description"].startswith("DynamoGraphDeployment llm/bad: spec.services[worker].ingress.host: must ")
     (folder / "deploy" / "a.yaml").write_text("# one line more\n" + BAD)
     after = issues(command("check", "deploy", "-o", "gitlab").out)
-    assert [one["location"]["lines"]["begin"] for one in after] == [11, 8]
-    assert [one["fingerprint"] for one in after] == [one["fingerprint"] for one in before]
+    assert [issue["location"]["lines"]["begin"] for issue in after] == [11, 8]
+    assert [issue["fingerprint"] for issue in after] == [issue["fingerprint"] for issue in before]
     monkeypatch.setenv("CI_PROJECT_DIR", str(folder))
     monkeypatch.chdir(folder / "deploy")
     assert issues(command("check", "a.yaml", "-o", "gitlab").out)[0]["location"]["path"] == "deploy/a.yaml"

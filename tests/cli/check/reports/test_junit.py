@@ -82,8 +82,8 @@ def test_what_does_not_print_is_escaped() -> None:
 
 def test_a_case_holds_its_elements_in_the_order_of_every_schema_of_junit() -> None:
     """The schema of JUnit 4 asks for `skipped`, `error`, `failure`, `system-out`; that of Jenkins takes any order."""
-    found = [reported(level=level) for level in (WARNING, ERROR, FAULT)]
-    (case,) = parsed_junit(junit.document(assemble_result(findings=found), "error")).iter("testcase")
+    findings = [reported(level=level) for level in (WARNING, ERROR, FAULT)]
+    (case,) = parsed_junit(junit.document(assemble_result(findings=findings), "error")).iter("testcase")
     assert [inside.tag for inside in case] == ["error", "failure", "system-out"]
     root = parsed_junit(junit.document(everything(), "error"))
     assert [suite.get("name") for suite in root] == ["a.yaml", "b.yaml", "c", "cluster", "inputs"]

@@ -21,8 +21,8 @@ def outside_of_code(report: str) -> str:
 def test_a_finding_stands_below_its_file_with_its_source(command: Command, files: Files) -> None:
     files(bad=BAD, grove=NEEDS_GROVE)
     report = command("check", ".", "-o", "markdown").out
-    told = f"2 objects {BY_DEFAULT}: 1 error, 1 not evaluated."
-    assert report.startswith(f"## dynamo-webhooks check\n\n{told}\n\n| Rule |")
+    summary = f"2 objects {BY_DEFAULT}: 1 error, 1 not evaluated."
+    assert report.startswith(f"## dynamo-webhooks check\n\n{summary}\n\n| Rule |")
     assert f"\n| `{BAD_RULE}` ({BAD_CODE}) | error | 1 | 1 |\n" in report
     section = report[report.index("<details><summary><code>bad.yaml</code>: 1 error</summary>") :]
     assert "DynamoGraphDeployment llm/bad  spec.services[worker].ingress.host\nmust " in section
@@ -32,8 +32,8 @@ def test_a_finding_stands_below_its_file_with_its_source(command: Command, files
 
 def test_every_kind_of_thing_is_said() -> None:
     report = markdown.document(everything(), "/nowhere")
-    for said in ("b.yaml:2: a value must stand here", "the cluster did not answer", "DYN106", "also schema-mismatch", "**fault**"):
-        assert said in report
+    for words in ("b.yaml:2: a value must stand here", "the cluster did not answer", "DYN106", "also schema-mismatch", "**fault**"):
+        assert words in report
 
 
 def test_a_huge_result_fits_a_comment_and_says_what_it_leaves_out() -> None:

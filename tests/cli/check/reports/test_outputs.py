@@ -18,16 +18,16 @@ COLOURED = "\x1b[31;1merror\x1b[0m"
 
 def test_several_reports_are_written_in_one_run(command: Command, files: Files) -> None:
     folder = files(a=BAD)
-    told = f"1 object {BY_DEFAULT}: 1 error\n"
+    summary = f"1 object {BY_DEFAULT}: 1 error\n"
     alone = {form: command("check", "a.yaml", "-o", form) for form in FORMATS}
-    assert {form for form, ran in alone.items() if ran.err != told} == {"json", "jsonl"}, "they have the summary"
+    assert {form for form, ran in alone.items() if ran.err != summary} == {"json", "jsonl"}, "they have the summary"
     wanted = {form: ran.out for form, ran in alone.items()}
     (folder / "json.out").write_text("what was there before " * 1000)
     (folder / "json.out").chmod(0o640)
     ran = command("check", "a.yaml", "-o", "text", *(word for form in FORMATS for word in ("-o", f"{form}={form}.out")))
     assert (ran.code, ran.out) == (1, wanted["text"])
     assert {form: (folder / f"{form}.out").read_text() for form in FORMATS} == wanted
-    assert (ran.err, (folder / "json.out").stat().st_mode & 0o777) == (told, 0o640)
+    assert (ran.err, (folder / "json.out").stat().st_mode & 0o777) == (summary, 0o640)
     assert command("check", "a.yaml", "-q").err == ""
     for form in FORMATS[1:]:
         assert command("check", "a.yaml", "-o", form, "--color", "always").out == wanted[form], "only text has colours"

@@ -147,12 +147,12 @@ def test_a_file_name_becomes_a_uri_and_can_be_read_back(name: str, wanted: str) 
 
 
 def test_checks_have_their_help_and_messages_are_whole_sentences() -> None:
-    found = [reported(rule=rule.name, code=rule.code, path="", message=text, fix="Write b") for rule, text in SAID]
-    run = json.loads(sarif.document(assemble_result(findings=found), 1))["runs"][0]
+    findings = [reported(rule=rule.name, code=rule.code, path="", message=text, fix="Write b") for rule, text in SAID]
+    run = json.loads(sarif.document(assemble_result(findings=findings), 1))["runs"][0]
     assert {result["message"]["text"] for result in run["results"]} == {"must be b. Fix: Write b.", "did you mean c? Fix: Write b."}
     rules = run["tool"]["driver"]["rules"]
-    told = {rule["id"]: (rule["shortDescription"]["text"], rule["defaultConfiguration"]["level"]) for rule in rules}
-    assert told == {NULL_ENTRY.name: (NULL_ENTRY.title, "warning"), SCHEMA_RULE.name: (SCHEMA_RULE.title, "error")}
+    checks = {rule["id"]: (rule["shortDescription"]["text"], rule["defaultConfiguration"]["level"]) for rule in rules}
+    assert checks == {NULL_ENTRY.name: (NULL_ENTRY.title, "warning"), SCHEMA_RULE.name: (SCHEMA_RULE.title, "error")}
 
 
 def test_odd_texts_are_escaped() -> None:

@@ -23,8 +23,8 @@ def test_many_findings_are_valid_in_every_format(count: int) -> None:
     result = many(count)
     log = json.loads(sarif.document(result, 1))
     assert complaints(sarif_judge(), log) == []
-    found = log["runs"][0]["results"]
-    assert len(found) == len({one["partialFingerprints"][sarif.FINGERPRINT] for one in found}) == count + len(result.suppressed)
+    results = log["runs"][0]["results"]
+    assert len(results) == len({entry["partialFingerprints"][sarif.FINGERPRINT] for entry in results}) == count + len(result.suppressed)
     root = parsed_junit(junit.document(result, "warning"))
     assert sum(1 for _ in root.iter("failure")) == count
     assert sum(1 for _ in root.iter("testcase")) == len(result.checked)
@@ -35,7 +35,7 @@ def test_many_findings_are_valid_in_every_format(count: int) -> None:
     assert [row for row in rows if not ours("check-lines").is_valid(row)] == []
     assert [row["type"] for row in rows].count("finding") == count
     read = read_commands(github.format_commands(result))
-    assert (len(read), {one.level for one in read}) == (count, {"error", "warning"})
+    assert (len(read), {annotation.level for annotation in read}) == (count, {"error", "warning"})
 
 
 def test_everything_that_can_happen_is_valid_in_every_format() -> None:
@@ -47,14 +47,14 @@ def test_everything_that_can_happen_is_valid_in_every_format() -> None:
     assert all(document[key] for key in document), "the example has one of everything"
     # objects, others, errors, warnings, faults, rules that were not evaluated, suppressed findings, unreadable inputs, exit code
     assert [*document["summary"].values()] == [2, 0, 1, 1, 1, 2, 2, 3, 70]
-    found = [*document["findings"][0].values()]
-    assert found[:9] == ["a.yaml", 1, 4, 5, "spec.modelName", "ingress-host-required", "DYN202", "error", "policies"]
-    assert found[9:12] == [{"kind": "DynamoModel", "namespace": "llm", "name": "m"}, "must be something else", "Write something else"]
+    values = [*document["findings"][0].values()]
+    assert values[:9] == ["a.yaml", 1, 4, 5, "spec.modelName", "ingress-host-required", "DYN202", "error", "policies"]
+    assert values[9:12] == [{"kind": "DynamoModel", "namespace": "llm", "name": "m"}, "must be something else", "Write something else"]
     assert [(note["rule"], note["flag"]) for note in document["notEvaluated"]] == [
         ("policies", ""),
         ("priority-class-requires-grove", "--set-fact grove=true"),
     ]
-    assert [(one["file"], one["line"]) for one in document["unreadable"]] == [("", 0), ("b.yaml", 2), ("c", 0)]
+    assert [(error["file"], error["line"]) for error in document["unreadable"]] == [("", 0), ("b.yaml", 2), ("c", 0)]
     rows = [json.loads(line) for line in machine.lines(result, 70).splitlines()]
     assert [complaints(ours("check-lines"), row) for row in rows] == [[]] * len(rows)
     types = ["finding", "notEvaluated", "unreadable", "suppressed", "answer", "unreachable", "passedOver", "summary"]
@@ -66,10 +66,10 @@ def test_everything_that_can_happen_is_valid_in_every_format() -> None:
 
 def _properties(schema: Any) -> list[dict[str, Any]]:
     if isinstance(schema, list):
-        return [found for part in schema for found in _properties(part)]
+        return [field for part in schema for field in _properties(part)]
     if not isinstance(schema, dict):
         return []
-    return [*schema.get("properties", {}).values(), *(found for part in schema.values() for found in _properties(part))]
+    return [*schema.get("properties", {}).values(), *(field for part in schema.values() for field in _properties(part))]
 
 
 @run_each("name", names())

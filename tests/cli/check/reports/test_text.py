@@ -60,25 +60,25 @@ def test_a_finding_without_an_object_or_fix_leaves_no_holes() -> None:
 def test_no_text_of_a_user_breaks_a_line_or_paints_the_terminal() -> None:
     odd = "a\n\x1b[31m\x9b\r\u2028b"
     source, identity = Source(odd, f"{odd}\n"), Identity("DynamoModel", odd, odd)
-    found = assemble_result(
+    result = assemble_result(
         findings=[reported(source=source, identity=identity, path=odd, message=odd, fix=odd)],
         not_evaluated=[NotEvaluated("policies", "", source, 1, identity, odd, odd)],
         answers=[ServerResponse(source, 1, identity, "CREATE", 422, "Invalid", odd, "schema", (odd,), ((odd, odd),))],
     )
     for quiet in (False, True):
-        shown = format_report(found, colour=False, quiet=quiet)
+        shown = format_report(result, colour=False, quiet=quiet)
         assert all(character.isprintable() for character in shown.replace("\n", ""))
         assert "a\\n\\x1b[31m" in shown
-    assert format_report(found, colour=False, quiet=True).count("\n") == 2
+    assert format_report(result, colour=False, quiet=True).count("\n") == 2
 
 
 @pytest.mark.parametrize(
-    ("field", "asked"),
+    ("field", "topic"),
     [("spec.services.*.replicas", "'spec.services.*.replicas'"), ("spec.backend", "spec.backend"), ("", "ingress-host-required")],
 )
-def test_who_wants_more_is_sent_where_it_says_most(field: str, asked: str) -> None:
+def test_who_wants_more_is_sent_where_it_says_most(field: str, topic: str) -> None:
     lines = format_report(assemble_result(findings=[reported(field=field, fix="")]), colour=False, quiet=False).splitlines()
-    assert f"  more: dynamo-webhooks explain {asked}" in lines
+    assert f"  more: dynamo-webhooks explain {topic}" in lines
 
 
 @run_each(

@@ -128,7 +128,7 @@ build-compiled: $(READY)
 	git -C build/compiled init -q && git -C build/compiled add -A
 	cd build/compiled && DYNAMO_WEBHOOKS_COMPILE=1 $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
 
-scale: $(READY) ## what a graph costs the reconciler with GRAPHS="100 1000" at once, a run for each number, and how that grows
+scale: $(READY) ## what a graph costs the reconciler with GRAPHS="100 1000" at once, and how that grows from few to many
 	$(BIN)/python -m tests.cluster.scale --write $(or $(GRAPHS),100 1000)
 
 lint: $(READY) ## ruff

@@ -66,8 +66,10 @@ def against(commit: str, *, quick: bool) -> str:
 
 
 def find_last() -> str:
-    """The newest tag before this commit, or without one the commit that last wrote docs/bench.md."""
-    return _git("describe", "--tags", "--abbrev=0", check=False) or _git("log", "-1", "--format=%h", "--", "docs/bench.md")
+    """The newest tag before this commit, or without one the commit that last wrote figures of requests, not words, into docs/bench.md."""
+    request = next(requests())
+    row = rf"^\| {request.what} .*\| {request.goal:g} \|$"
+    return _git("describe", "--tags", "--abbrev=0", check=False) or _git("log", "-1", "--format=%h", f"-G{row}", "--", "docs/bench.md")
 
 
 def unpack(commit: str, folder: Path) -> Path:

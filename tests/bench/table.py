@@ -5,6 +5,8 @@ import platform
 from pathlib import Path
 from typing import Final
 
+from tests.bench.server import TREE
+
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "bench.md"
 _HEAD: Final = "| what | ours | beside | ratio | goal |"
 _MACHINE: Final = "\nMeasured on "  # how the part of a section begins that is written
@@ -28,7 +30,6 @@ class Table:
         """Writes the table of the section anew and keeps what is said above it; adds the section where the page has none."""
         before, _, rest = PAGE.read_text().partition(f"\n## {self._section}\n")
         body, after, others = rest.partition("\n## ")
-        tree = Path(os.environ.get("BENCH_TREE") or PAGE.parents[1])
-        form = "compiled, as in the image" if any(tree.glob("webhooks/convert.*.so")) else "interpreted"
+        form = "compiled, as in the image" if any(TREE.glob("webhooks/convert.*.so")) else "interpreted"
         machine = f"{_MACHINE}{os.cpu_count()} CPUs with Python {platform.python_version()}, {form}.\n\n"
         PAGE.write_text(f"{before}\n## {self._section}\n{body.partition(_MACHINE)[0]}{machine}{self._text}{after}{others}")

@@ -77,16 +77,15 @@ class Costs(NamedTuple):
 
 
 def main() -> None:
-    """Measures one graph among each number of them, on an API server of its own."""
+    """Measures one of few graphs and one of many, each on an API server of its own."""
     parser = argparse.ArgumentParser(prog="python -m tests.cluster.scale")
-    parser.add_argument("numbers", type=int, nargs="+", metavar="N", help="graphs at once; the last is compared with the first")
+    parser.add_argument("numbers", type=int, nargs=2, metavar=("FEW", "MANY"), help="graphs at once")
     parser.add_argument("--write", action="store_true", help="write docs/bench.md")
     options = parser.parse_args()
     os.environ.update(ROOM)
-    measured = [_measure_apart(number) for number in options.numbers]
-    first, last = (f"one of {options.numbers[place]:,}" for place in (0, -1))
-    table = Table(SECTION, f"| what | {first} | {last} | ratio | goal |")
-    for (what, form), few, many in zip(COSTS, measured[0], measured[-1], strict=True):
+    few_graphs, many_graphs = options.numbers
+    table = Table(SECTION, f"| what | one of {few_graphs:,} | one of {many_graphs:,} | ratio | goal |")
+    for (what, form), few, many in zip(COSTS, _measure_apart(few_graphs), _measure_apart(many_graphs), strict=True):
         table.row(what, few.show(form), many.show(form), many.share / few.share, f"{MAX_GROWTH:g}")
     if options.write:
         table.write()

@@ -18,8 +18,8 @@ MIB: Final = 1024 * 1024
 MAX_MEMORY_BYTES: Final = 500 * MIB  # of all processes of a pod
 MORE: Final = 100 * MIB  # than at the start, so many seconds after a storm:
 AFTERWARDS: Final = 10.0
-FRESH_SECONDS: Final = 1.0  # of the server's work before an answer over a new connection
-KEPT_SECONDS: Final = 0.5  # and over one that is kept
+FRESH_CONNECTION_SECONDS: Final = 1.0  # of the server's work before an answer over a new connection
+KEPT_CONNECTION_SECONDS: Final = 0.5  # and over one that is kept
 LISTEN: Final = ("--listen", ":0")  # by IPv6, too
 _LOOKS: Final = 0.2  # seconds between two looks at memory
 
@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
 
     def late(self) -> list[str]:
         """Whom the server let wait while it worked too long for others."""
-        waited = ((self.victims.kept, KEPT_SECONDS), (self.victims.fresh, FRESH_SECONDS))
+        waited = ((self.victims.kept, KEPT_CONNECTION_SECONDS), (self.victims.fresh, FRESH_CONNECTION_SECONDS))
         return [
             f"{seen.name}: must be answered after {most:g} s of work, was {seen.behind:.2f}" for seen, most in waited if seen.behind > most
         ]

@@ -29,7 +29,7 @@ def test_the_worst_body_is_bounded(
     route: Route, version: str, size: int, light: bool, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.CRITICAL)
-    result = climb(route, version, size, Random(SEARCH_SEED), TRIALS, light=light)  # noqa: S311
+    result = climb(route, version, size, Random(SEARCH_SEED), TRIALS, light=light)  # noqa: S311 - no secret
     with capsys.disabled():
         print("in the loop " * light + line(result))
     most = MAX_TIMES_IN_LOOP * Limits().small_body if light else MAX_TIMES[route.purpose] * len(result.text)
@@ -39,6 +39,6 @@ def test_the_worst_body_is_bounded(
 def test_the_search_finds_what_is_costly(monkeypatch: pytest.MonkeyPatch) -> None:
     """A place that costs a thousand times as much as others is found, and its body is the one that is told."""
     monkeypatch.setattr(worst, "cost", lambda _, text: len(text) * (1e-3 if b'"annotations":{"n0"' in text else 1e-6))
-    result = climb(*searches((4096,))[0], Random(SEARCH_SEED), 400)  # noqa: S311
+    result = climb(*searches((4096,))[0], Random(SEARCH_SEED), 400)  # noqa: S311 - no secret
     assert result.ratio == pytest.approx(1000)
     assert b'"annotations":{"n0"' in result.text

@@ -204,7 +204,7 @@ def _damaged(draw: random.Random, data: bytes) -> bytes:
 async def test_requests_are_those_that_a_strict_reader_finds_or_are_refused() -> None:
     read = refused = 0
     for number in range(STREAMS):
-        draw = random.Random(f"{SEED}/streams/{number}")  # noqa: S311
+        draw = random.Random(f"{SEED}/streams/{number}")  # noqa: S311 - no secret
         data = b"".join(_request(draw) for _ in range(draw.choice((1, 1, 2, 3, 5))))
         if draw.random() < 0.4:  # heads that differ by their length alone
             data = b"".join(post("/1", _body(draw)) for _ in range(draw.randrange(2, 5))) + data

@@ -98,15 +98,15 @@ class MemoryCluster:
         fields_match({}, fields)
         if limit < 0:
             raise InvalidError(400, "BadRequest", f"limit must not be negative, seen {limit}")
-        found = [
+        objects = [
             _seen(record.obj, resource)
             for key, record in sorted(self.storage.records.items(), key=lambda item: item[0])
             if _within(key, resource, namespace) and fields_match(record.obj, fields) and labels_match(record.obj, labels)
         ]
         if trim is not None:
-            for obj in found:
+            for obj in objects:
                 trim(obj)
-        return Listing(found, str(self.storage.version))
+        return Listing(objects, str(self.storage.version))
 
     async def watch(
         self, resource: Resource, namespace: str = "", *, version: str, fields: str = "", labels: str = "", seconds: int = 300
@@ -137,8 +137,8 @@ class MemoryCluster:
         """Stores a new object; answers a review, which is none."""
         if resource is ACCESS_REVIEWS:
             await self._ask("create", resource, "", "")
-            asked = obj["spec"]["resourceAttributes"]
-            return {**obj, "status": {"allowed": (asked["verb"], asked["resource"]) not in self.refused}}
+            attributes = obj["spec"]["resourceAttributes"]
+            return {**obj, "status": {"allowed": (attributes["verb"], attributes["resource"]) not in self.refused}}
         metadata = dict(obj.get("metadata") or {})
         where = (namespace or metadata.get("namespace", "")) if resource.namespaced else ""
         record = self.storage.born(

@@ -34,9 +34,9 @@ _UNOWNED: Final = {
 
 def leaves(node: Node) -> dict[Path, Any]:
     """The leaves of an object that can have an owner, by path; an element of a keyed list is a step `[name]`."""
-    found: dict[Path, Any] = {}
-    _walk(node, (), found)
-    return {path: value for path, value in found.items() if path not in _UNOWNED}
+    values: dict[Path, Any] = {}
+    _walk(node, (), values)
+    return {path: value for path, value in values.items() if path not in _UNOWNED}
 
 
 def apply(live: Node, wanted: Node, owners: Owners, manager: str, *, force: bool) -> Node:
@@ -93,20 +93,20 @@ def _forget(owners: Owners) -> None:
         del owners[owner]
 
 
-def _walk(node: Any, path: Path, found: dict[Path, Any]) -> None:
+def _walk(node: Any, path: Path, values: dict[Path, Any]) -> None:
     key = KEYED.get(path[-1]) if path else None
     if isinstance(node, dict) and node:
         for name, value in node.items():
-            _walk(value, (*path, name), found)
+            _walk(value, (*path, name), values)
     elif isinstance(node, list) and node and key and all(isinstance(each, dict) and key in each for each in node):
         for each in node:
             step = (*path, f"[{each[key]}]")
-            found[step] = each[key]  # the element itself is owned, whatever else is in it
+            values[step] = each[key]  # the element itself is owned, whatever else is in it
             for name, value in each.items():
                 if name != key:
-                    _walk(value, (*step, name), found)
+                    _walk(value, (*step, name), values)
     else:
-        found[path] = node
+        values[path] = node
 
 
 def _merge(into: Node, wanted: Node) -> None:

@@ -25,10 +25,10 @@ def _field(obj: Node, term: str) -> bool:
     path, wanted, negated = _equality(term)
     if path not in {"metadata.name", "metadata.namespace", "type", "status.phase", "spec.nodeName", "involvedObject.uid"}:
         raise InvalidError(400, "BadRequest", f"field label not supported: {path}")
-    found: Any = obj
+    value: Any = obj
     for part in path.split("."):
-        found = (found or {}).get(part)
-    return ((found or "") == wanted) != negated
+        value = (value or {}).get(part)
+    return ((value or "") == wanted) != negated
 
 
 def _label(labels: dict[str, str], term: str) -> bool:

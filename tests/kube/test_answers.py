@@ -88,8 +88,8 @@ def test_lines_are_found_however_the_stream_is_cut() -> None:
     text = b'{"a":1}\n\n{"b":2}\r\n{"c":"' + b"x" * 5000 + b'"}\n{"unfinished'
     for size in (1, 2, 7, 1000, len(text)):
         lines = answers.LineSplitter()
-        found = [line for start in range(0, len(text), size) for line in lines.feed(text[start : start + size])]
-        assert [json.loads(line) for line in found] == [{"a": 1}, {"b": 2}, {"c": "x" * 5000}]
+        received = [line for start in range(0, len(text), size) for line in lines.feed(text[start : start + size])]
+        assert [json.loads(line) for line in received] == [{"a": 1}, {"b": 2}, {"c": "x" * 5000}]
 
 
 def test_an_error_in_a_watch_is_raised_as_what_it_is() -> None:
@@ -107,9 +107,9 @@ def test_an_error_in_a_watch_is_raised_as_what_it_is() -> None:
 @run_each("depth", [10, answers.MAX_ANSWER_LEVELS - 3, answers.MAX_ANSWER_LEVELS, 1023, 1024, 50_000])
 def test_one_object_that_is_too_deep_keeps_no_other_from_being_read(depth: int) -> None:
     deep = b'{"x":' * depth + b'[{}, "}]"]' + b"}" * depth
-    found = answers.decode_answer(b'{"items":[{"a":"{[\\"","b":' + deep + b'},{"c":[1]}]}', "list")
-    assert found["items"][0]["a"] == '{["'
-    assert found["items"][1] == {"c": [1]}
+    answer = answers.decode_answer(b'{"items":[{"a":"{[\\"","b":' + deep + b'},{"c":[1]}]}', "list")
+    assert answer["items"][0]["a"] == '{["'
+    assert answer["items"][1] == {"c": [1]}
 
 
 def test_what_is_cut_off_is_still_no_json() -> None:

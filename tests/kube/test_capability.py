@@ -48,13 +48,13 @@ async def test_what_we_may_not_use_is_served_all_the_same() -> None:
 async def test_an_error_is_not_an_absence(verb: str) -> None:
     timing, cluster = Timing(), MemoryCluster(served={"grove.io": V1})
     detector = Detector(cluster, [GROVE, LWS, DRA], clocks=timing.clocks())
-    restore = cluster.fail(lambda asked, *_: UnavailableError(503, "", "not now") if asked == verb else None)
+    restore = cluster.fail(lambda method, *_: UnavailableError(503, "", "not now") if method == verb else None)
     assert not await detector.detect()
     assert (detector.known.get("grove"), detector.reason, detector.stale_seconds()) == (Presence.UNKNOWN, "not now", None)
     restore()
     await detector.detect()
     assert (detector.known["grove"], detector.reason) == (Presence.USABLE, "")
-    cluster.fail(lambda asked, *_: UnavailableError(503, "", "not now") if asked == verb else None)
+    cluster.fail(lambda method, *_: UnavailableError(503, "", "not now") if method == verb else None)
     timing.seconds += 90
     assert not await detector.detect()
     assert (detector.known["grove"], detector.stale_seconds()) == (Presence.USABLE, 90)
@@ -62,13 +62,13 @@ async def test_an_error_is_not_an_absence(verb: str) -> None:
 
 async def test_what_is_installed_later_is_seen_and_told() -> None:
     timing, cluster = Timing(), MemoryCluster()
-    told: list[Presence] = []
+    presences: list[Presence] = []
     detector = Detector(cluster, [GROVE], clocks=timing.clocks())
-    detector.subscribe(lambda known: told.append(known["grove"]))
+    detector.subscribe(lambda known: presences.append(known["grove"]))
     async with beside(detector.run()):
         await timing.advance(30)
         cluster.served["grove.io"] = V1
         await timing.advance(300)
         del cluster.served["grove.io"]
         await timing.advance(60)
-    assert told == [Presence.ABSENT, Presence.USABLE, Presence.ABSENT]
+    assert presences == [Presence.ABSENT, Presence.USABLE, Presence.ABSENT]

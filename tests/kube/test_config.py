@@ -117,7 +117,7 @@ async def test_without_anything_all_ways_are_named(tmp_path: Path) -> None:
 
 
 @run_each(
-    ("content", "said"),
+    ("content", "message"),
     [
         (None, "seen no file"),
         ("", "can't be used"),
@@ -126,11 +126,11 @@ async def test_without_anything_all_ways_are_named(tmp_path: Path) -> None:
         ("- token: hunter2\n", "can't be used"),
     ],
 )
-async def test_a_kubeconfig_that_is_wrong_is_named(tmp_path: Path, content: str | None, said: str) -> None:
+async def test_a_kubeconfig_that_is_wrong_is_named(tmp_path: Path, content: str | None, message: str) -> None:
     path = tmp_path / "config"
     if content is not None:
         await asyncio.to_thread(path.write_text, content)
-    with pytest.raises(ConfigError, match=said) as refused:
+    with pytest.raises(ConfigError, match=message) as refused:
         await load_config(str(path), environ={})
     assert str(path) in str(refused.value)
     assert "hunter2" not in str(refused.value)
@@ -167,8 +167,8 @@ def test_objects_without_a_namespace_go_where_kubectl_puts_them(tmp_path: Path, 
     content = yaml.safe_load(path.read_text())
     content["contexts"][1]["context"]["namespace"] = "team-a"
     path.write_text(yaml.safe_dump(content))
-    found = [find_context_namespace(str(path), context, environ={}) for context in ("", "one", "two")]
-    assert found == ["default", "default", "team-a"]
+    namespaces = [find_context_namespace(str(path), context, environ={}) for context in ("", "one", "two")]
+    assert namespaces == ["default", "default", "team-a"]
     assert find_context_namespace("", "two", environ={"KUBECONFIG": str(path)}) == "team-a"
     assert find_context_namespace(environ=SERVICE, account=account) == "from-file"
     path.write_text("contexts: 5")

@@ -98,15 +98,15 @@ FOREIGN: list[tuple[str, Node, str]] = [
 ]
 
 
-@run_each(("call", "answer", "said"), FOREIGN)
-async def test_what_no_api_server_answers_is_an_api_server_that_is_not_there(call: str, answer: Node, said: str) -> None:
+@run_each(("call", "answer", "message"), FOREIGN)
+async def test_what_no_api_server_answers_is_an_api_server_that_is_not_there(call: str, answer: Node, message: str) -> None:
     async def foreign(_: web.Request) -> web.StreamResponse:
         return web.json_response(answer)
 
     async with connected(foreign) as (client, _server):
         with pytest.raises(UnavailableError) as raised:
             await CALLS[call](client)
-    assert said in raised.value.message
+    assert message in raised.value.message
     assert raised.value.message.endswith("; check that the address is that of a Kubernetes API server")
 
 
@@ -138,8 +138,8 @@ async def test_lists_of_nothing_are_lists() -> None:
 async def test_each_write_says_what_it_is(write: Callable[[Client], Awaitable[Node]], method: str, kind: str, query: str) -> None:
     async with connected(plain) as (client, server):
         assert await write(client) == CONFIG
-    ((asked, url, headers, body),) = server.asked
-    assert (asked, headers["Content-Type"], headers["Authorization"], headers["User-Agent"]) == (method, kind, "bearer t", "me")
+    ((verb, url, headers, body),) = server.asked
+    assert (verb, headers["Content-Type"], headers["Authorization"], headers["User-Agent"]) == (method, kind, "bearer t", "me")
     assert headers["Accept-Encoding"] == "identity"  # API servers pack long answers otherwise, for a second of CPU each hundred megabytes
     assert url == "/api/v1/namespaces/n/configmaps" + ("" if method == "POST" else "/a") + query
     assert json.loads(body) in (CONFIG, [], {})
@@ -167,7 +167,7 @@ async def test_only_a_read_is_asked_once_more_when_its_connection_breaks(
     async with connected(_drop) as (client, server):
         with pytest.raises(UnavailableError, match="can't be reached"):
             await call(client)
-        assert [asked[0] for asked in server.asked] == methods
+        assert [request[0] for request in server.asked] == methods
 
 
 async def test_a_read_that_breaks_once_succeeds() -> None:
@@ -358,7 +358,7 @@ async def test_the_servers_clock_is_that_of_its_last_answer_while_that_is_recent
         assert await client.server_time() == datetime(2034, 12, 31, 0, 0, 7, tzinfo=UTC)
         time[0] += 3
         assert await client.server_time() == datetime(2035, 1, 1, tzinfo=UTC)
-    assert [asked[1] for asked in server.asked] == ["/api/v1/namespaces/n/configmaps/a", "/version"]
+    assert [request[1] for request in server.asked] == ["/api/v1/namespaces/n/configmaps/a", "/version"]
 
 
 async def test_a_token_that_cannot_be_read_is_no_traceback_of_files() -> None:

@@ -63,9 +63,9 @@ def two() -> tuple[Candidate, Candidate, Timing]:
 
 
 async def test_a_clean_stop_hands_over_within_one_retry() -> None:
-    one, other, timing = two()
+    candidate, other, timing = two()
     await timing.advance(5)
-    leader, heir = (one, other) if one.work.running else (other, one)
+    leader, heir = (candidate, other) if candidate.work.running else (other, candidate)
     await leader.stop()
     assert not leader.work.running
     await timing.advance(2.1)
@@ -75,21 +75,21 @@ async def test_a_clean_stop_hands_over_within_one_retry() -> None:
 
 async def test_leading_ends_by_the_clock_alone_and_what_another_holds_stays_his() -> None:
     cluster, timing = MemoryCluster(), Timing()
-    one = election(cluster, "one", timing)
-    assert await one.attempt()
+    contender = election(cluster, "one", timing)
+    assert await contender.attempt()
     timing.seconds = 9.9
-    assert one.leading
+    assert contender.leading
     timing.seconds = 10.0
-    assert not one.leading
+    assert not contender.leading
     await cluster.merge_patch(LEASES, "lock", {"spec": {"holderIdentity": "other"}}, "n")
-    await one.release()
+    await contender.release()
     assert (await stored(cluster))["holderIdentity"] == "other"
 
 
 async def test_a_leader_that_is_cut_off_stops_before_another_begins() -> None:
-    one, other, timing = two()
+    candidate, other, timing = two()
     await timing.advance(5)
-    leader, heir = (one, other) if one.work.running else (other, one)
+    leader, heir = (candidate, other) if candidate.work.running else (other, candidate)
     leader.cluster.fail(lambda *_: UnavailableError(0, "", "cut off"))
     stopped = begun = 0
     for second in range(1, 40):
@@ -118,22 +118,22 @@ async def test_a_lease_lost_to_silence_is_not_said_to_be_held() -> None:
 
     cluster, timing, work = Silent("one"), Timing(), Work()
     last_moment = Timings(15.0, 10.0, 9.99)
-    one = Election(cluster, "lock", "n", "one", timings=last_moment, clocks=timing.clocks(0.0))
-    async with beside(one.run(work)):
+    contender = Election(cluster, "lock", "n", "one", timings=last_moment, clocks=timing.clocks(0.0))
+    async with beside(contender.run(work)):
         assert work.running
         cluster.silent = True
         await timing.advance(9.99)
         await asyncio.wait_for(cluster.given_up.wait(), 30)
         await timing.advance(9.99)
         assert not work.running
-        assert one.unknown == "the API server did not answer in time"
+        assert contender.unknown == "the API server did not answer in time"
         cluster.silent = False
 
 
 async def test_a_conflict_is_no_renewal() -> None:
     cluster, timing = MemoryCluster(), Timing()
-    one = election(cluster, "one", timing)
-    assert await one.attempt()
+    contender = election(cluster, "one", timing)
+    assert await contender.attempt()
     lease = await cluster.get(LEASES, "lock", "n")
     assert lease is not None
 
@@ -144,23 +144,23 @@ async def test_a_conflict_is_no_renewal() -> None:
 
     cluster.fail(meanwhile)
     timing.seconds = 9.0
-    assert await one.attempt()
-    assert "meanwhile" in one.reason
+    assert await contender.attempt()
+    assert "meanwhile" in contender.reason
     timing.seconds = 10.5
-    assert not one.leading
+    assert not contender.leading
 
 
 async def test_the_clock_of_the_other_holder_is_never_looked_at() -> None:
     cluster, timing = MemoryCluster(), Timing()
     spec = {"holderIdentity": "other", "leaseDurationSeconds": 15, "renewTime": "1990-01-01T00:00:00.000000Z"}
     await cluster.create(LEASES, {"metadata": {"name": "lock", "namespace": "n"}, "spec": spec})
-    one = election(cluster, "one", timing)
+    contender = election(cluster, "one", timing)
     for second in range(0, 50, 5):
         timing.seconds = float(second)
         await cluster.merge_patch(LEASES, "lock", {"spec": {"renewTime": f"2100-01-01T00:00:{second:02}.000000Z"}}, "n")
-        assert not await one.attempt()
+        assert not await contender.attempt()
     timing.seconds += 15.1
-    assert await one.attempt()
+    assert await contender.attempt()
 
 
 async def test_a_leader_that_returns_or_raises_lets_the_lease_go() -> None:
@@ -193,18 +193,18 @@ async def test_what_a_hostile_lease_claims_is_bounded(lasting: int | None, trans
     spec: Node = {"holderIdentity": "other", "renewTime": "9999-12-31T23:59:59.000000Z", "preferredHolder": "other"}
     spec |= {key: it for key, it in given.items() if it is not None}
     await cluster.create(LEASES, {"metadata": {"name": "lock", "namespace": "n"}, "spec": spec})
-    one = election(cluster, "one", timing)
+    contender = election(cluster, "one", timing)
     believed = 15.0 * MAX_LEASE_FACTOR if lasting == 2**31 - 1 else 15.0
     for timing.seconds in (0.0, believed):
-        assert not await one.attempt()
+        assert not await contender.attempt()
     timing.seconds = believed + 0.1
-    assert await one.attempt()
-    count, found = min((transitions or 0) + 1, MAX_TRANSITIONS), await stored(cluster)
-    moment = found["renewTime"]
+    assert await contender.attempt()
+    count, written = min((transitions or 0) + 1, MAX_TRANSITIONS), await stored(cluster)
+    moment = written["renewTime"]
     own = {"holderIdentity": "one", "leaseDurationSeconds": 15, "acquireTime": moment, "leaseTransitions": count}
-    assert found == {**own, "renewTime": moment}
+    assert written == {**own, "renewTime": moment}
     timing.seconds += 5
-    assert await one.attempt()
+    assert await contender.attempt()
     again = await stored(cluster)
-    assert {**again, "renewTime": moment} == found
+    assert {**again, "renewTime": moment} == written
     assert again["renewTime"] > moment

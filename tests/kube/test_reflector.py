@@ -96,14 +96,14 @@ async def test_a_long_list_lets_others_run() -> None:
 async def test_a_watch_that_ends_goes_on_where_it_was() -> None:
     cluster, timing = MemoryCluster(), Timing()
     async with reflecting(cluster, timing) as (_, kept):
-        asked: list[str] = []
-        cluster.fail(lambda verb, *_: asked.append(verb))
+        verbs: list[str] = []
+        cluster.fail(lambda verb, *_: verbs.append(verb))
         timing.seconds += 200  # or it would count as a watch that broke at once
         await cluster.break_watches()
         await cluster.create(CONFIG_MAPS, config())
         await settle()
         assert kept.told == [(None, "1")]
-        assert asked == ["create", "watch"]
+        assert verbs == ["create", "watch"]
 
 
 async def test_a_version_too_old_lists_again_and_tells_what_happened_meanwhile() -> None:
@@ -209,13 +209,13 @@ async def test_an_unexpected_answer_is_survived(caplog: pytest.LogCaptureFixture
 async def test_everything_is_listed_again_when_that_is_wanted() -> None:
     cluster, timing = MemoryCluster(), Timing()
     async with reflecting(cluster, timing, relist=300.0):
-        asked: list[str] = []
-        cluster.fail(lambda verb, *_: asked.append(verb))
+        verbs: list[str] = []
+        cluster.fail(lambda verb, *_: verbs.append(verb))
         for _ in range(2):
             timing.seconds += 160
             await cluster.break_watches()
             await settle()
-        assert asked == ["watch", "list", "watch"]
+        assert verbs == ["watch", "list", "watch"]
 
 
 async def test_a_name_selects_that_name_alone() -> None:
@@ -235,7 +235,7 @@ async def test_it_knows_the_objects_of_its_namespaces_and_tells_of_them(namespac
     cluster = MemoryCluster()
     for namespace in ("a", "b", "c"):
         await cluster.create(SERVICES, _service(namespace))
-    several, heard = MergedReflector(namespaces, lambda one: Reflector(cluster, SERVICES, one)), asyncio.Queue[str]()
+    several, heard = MergedReflector(namespaces, lambda name: Reflector(cluster, SERVICES, name)), asyncio.Queue[str]()
     several.subscribe(lambda _, new: heard.put_nowait(new["metadata"]["namespace"]) if new else None)
     expected = {"a", "b"} if "" not in namespaces else {"a", "b", "c"}
     async with beside(several.run()):
@@ -246,14 +246,14 @@ async def test_it_knows_the_objects_of_its_namespaces_and_tells_of_them(namespac
         assert (several.get("s", "b") is not None, several.get("s", "c") is not None) == (True, "c" in expected)
         await cluster.create(SERVICES, _service("b", "later"))
         assert await heard.get() == "b"
-        assert [one["metadata"]["name"] for one in several.all("b")] == ["s", "later"]
-        assert [one["metadata"]["namespace"] for one in several.all("c")] == ["c"] * ("c" in expected)
+        assert [service["metadata"]["name"] for service in several.all("b")] == ["s", "later"]
+        assert [service["metadata"]["namespace"] for service in several.all("c")] == ["c"] * ("c" in expected)
         assert len(several.all()) == len(expected) + 1
 
 
 async def test_one_namespace_that_is_not_known_leaves_the_whole_unknown() -> None:
     cluster = MemoryCluster()
-    parts = {one: Reflector(cluster, SERVICES, one) for one in ("a", "b")}
+    parts = {name: Reflector(cluster, SERVICES, name) for name in ("a", "b")}
     several = MergedReflector(("a", "b"), parts.__getitem__)
     parts["a"].synced.set()
     parts["a"].state = WatchState.SYNCED

@@ -138,53 +138,53 @@ def lease(
     namespace: str = "a", *, renewed: float | None = None, acquired: float | None = None, created: float = -1000, **spec: Any
 ) -> dict[str, Any]:
     times = {"renewTime": renewed, "acquireTime": acquired}
-    told = {key: stamp(offset) for key, offset in times.items() if offset is not None}
+    stamps = {key: stamp(offset) for key, offset in times.items() if offset is not None}
     metadata = {"name": LEASE_NAME, "namespace": namespace, "creationTimestamp": stamp(created)}
-    return {"metadata": metadata, "spec": {"holderIdentity": "someone", "leaseDurationSeconds": 30, **told, **spec}}
+    return {"metadata": metadata, "spec": {"holderIdentity": "someone", "leaseDurationSeconds": 30, **stamps, **spec}}
 
 
 def claims(*leases: dict[str, Any], now: float = 100, restricted: str = "") -> Claims:
-    found = Claims(SCOPE if not restricted else ScopeSettings(restricted, 30, 10, 10, 60))
+    known = Claims(SCOPE if not restricted else ScopeSettings(restricted, 30, 10, 10, 60))
     for each in leases:
-        found.observe(each, now, WALL)
-    return found
+        known.observe(each, now, WALL)
+    return known
 
 
 @run_each(("text", "ours"), [("9999-12-31T23:59:59.999999Z", False), ("0001-01-01T00:00:00.000000+14:00", False), ("soon", False)])
 def test_a_time_at_the_end_of_all_times_is_no_obstacle(text: str, ours: bool) -> None:
     """A user that may write Leases in one namespace must not be able to end the watch; an invalid time counts as none."""
-    found = claims({**lease(created=0), "spec": {"leaseDurationSeconds": 2**31 - 1 if text[0] == "9" else 30, "renewTime": text}})
-    assert found.governs("a", 100) is ours
+    known = claims({**lease(created=0), "spec": {"leaseDurationSeconds": 2**31 - 1 if text[0] == "9" else 30, "renewTime": text}})
+    assert known.governs("a", 100) is ours
 
 
 @run_each("skew", [-40, 0, 40])
 def test_a_holder_with_a_wrong_clock_keeps_its_claim_while_it_renews(skew: float) -> None:
     """T23."""
-    found = claims()
+    known = claims()
     for turn in range(20):
         now = 100 + turn * 10
-        found.observe(lease(renewed=turn * 10 + skew), now, WALL + timedelta(seconds=turn * 10))
-        assert not found.governs("a", now)
-        assert not found.governs("a", now + 39)
+        known.observe(lease(renewed=turn * 10 + skew), now, WALL + timedelta(seconds=turn * 10))
+        assert not known.governs("a", now)
+        assert not known.governs("a", now + 39)
 
 
 def test_a_dead_holder_loses_its_claim_after_duration_and_grace() -> None:
     """T24."""
-    found = claims(lease(renewed=0))
-    assert not found.governs("a", 139.9)
-    assert found.governs("a", 140)
-    assert found.excluded(140) == frozenset()
+    known = claims(lease(renewed=0))
+    assert not known.governs("a", 139.9)
+    assert known.governs("a", 140)
+    assert known.excluded(140) == frozenset()
 
 
 def test_an_old_lease_revives_when_it_is_renewed_and_only_then() -> None:
-    found = claims(lease(renewed=-500))
+    known = claims(lease(renewed=-500))
     labelled = lease(renewed=-500)
     labelled["metadata"]["labels"] = {"a": "b"}
-    found.observe(labelled, 110, WALL)
-    assert found.governs("a", 110)
-    found.observe(lease(renewed=-499), 120, WALL)  # a holder whose clock is far behind: what we saw ourselves counts
-    assert not found.governs("a", 159)
-    assert found.governs("a", 160)
+    known.observe(labelled, 110, WALL)
+    assert known.governs("a", 110)
+    known.observe(lease(renewed=-499), 120, WALL)  # a holder whose clock is far behind: what we saw ourselves counts
+    assert not known.governs("a", 159)
+    assert known.governs("a", 160)
 
 
 @run_each(
@@ -210,10 +210,10 @@ def test_a_lease_seen_for_the_first_time(seen: dict[str, Any], ours: bool) -> No
 
 
 def test_a_deleted_lease_frees_its_namespace_at_once() -> None:
-    found = claims(lease("a", renewed=0), lease("b", renewed=0))
-    found.forget("a")
-    assert found.excluded(100) == {"b"}
-    found.forget("never-seen")
+    known = claims(lease("a", renewed=0), lease("b", renewed=0))
+    known.forget("a")
+    assert known.excluded(100) == {"b"}
+    known.forget("never-seen")
 
 
 def test_other_leases_are_not_looked_at() -> None:
@@ -225,15 +225,15 @@ def test_other_leases_are_not_looked_at() -> None:
 
 
 def test_nothing_runs_out_while_the_watch_is_down() -> None:
-    found = claims(lease(renewed=0))
-    found.suspend(110)
-    found.suspend(120)  # the first word counts
-    assert not found.governs("a", 5000)
-    found.resume(5000)
-    assert not found.governs("a", 5029)
-    assert found.governs("a", 5030)
-    found.resume(6000)
-    assert found.governs("a", 5030)
+    known = claims(lease(renewed=0))
+    known.suspend(110)
+    known.suspend(120)  # the first word counts
+    assert not known.governs("a", 5000)
+    known.resume(5000)
+    assert not known.governs("a", 5029)
+    assert known.governs("a", 5030)
+    known.resume(6000)
+    assert known.governs("a", 5030)
     expired = claims(lease(renewed=0))
     expired.suspend(150)
     assert expired.governs("a", 150)
@@ -242,27 +242,27 @@ def test_nothing_runs_out_while_the_watch_is_down() -> None:
 
 
 def test_a_restricted_operator_governs_its_namespace_whatever_leases_say() -> None:
-    found = claims(lease("a", renewed=0), lease("b", renewed=0), restricted="a")
-    assert found.governs("a", 100)
-    assert not found.governs("b", 100)
-    assert not found.governs("c", 100)
-    assert found.excluded(100) == frozenset()
+    known = claims(lease("a", renewed=0), lease("b", renewed=0), restricted="a")
+    assert known.governs("a", 100)
+    assert not known.governs("b", 100)
+    assert not known.governs("c", 100)
+    assert known.excluded(100) == frozenset()
 
 
 def test_no_single_write_excludes_a_namespace_for_longer_than_an_hour() -> None:
-    found = claims(lease(renewed=0, leaseDurationSeconds=2**31 - 1))
-    assert not found.governs("a", 100 + MAX_LEASE_SECONDS)
-    assert found.governs("a", 100 + MAX_LEASE_SECONDS + SCOPE.grace)
+    known = claims(lease(renewed=0, leaseDurationSeconds=2**31 - 1))
+    assert not known.governs("a", 100 + MAX_LEASE_SECONDS)
+    assert known.governs("a", 100 + MAX_LEASE_SECONDS + SCOPE.grace)
 
 
 @pytest.mark.parametrize(("claimable", "exempt"), [(None, {"a", "b"}), ((), set()), (("b", "c"), {"b"})])
 def test_a_claim_exempts_a_named_namespace_alone_and_keeps_the_reconciler_out_of_each(
     claimable: tuple[str, ...] | None, exempt: set[str]
 ) -> None:
-    found = Claims(replace(SCOPE, claimable=claimable))
+    known = Claims(replace(SCOPE, claimable=claimable))
     for namespace in ("a", "b"):
         spec = {"renewTime": "2026-01-01T00:00:00.000000Z", "leaseDurationSeconds": 30}
-        found.observe({"metadata": {"name": LEASE_NAME, "namespace": namespace}, "spec": spec}, 0.0, datetime(2026, 1, 1, tzinfo=UTC))
-    assert found.exempt(1.0) == exempt
-    assert found.excluded(1.0) == {"a", "b"}
-    assert found.exempt(60.0) == set()
+        known.observe({"metadata": {"name": LEASE_NAME, "namespace": namespace}, "spec": spec}, 0.0, datetime(2026, 1, 1, tzinfo=UTC))
+    assert known.exempt(1.0) == exempt
+    assert known.excluded(1.0) == {"a", "b"}
+    assert known.exempt(60.0) == set()

@@ -25,22 +25,22 @@ async def test_a_definition_tells_its_versions() -> None:
     cluster = MemoryCluster()
     assert await load_definition(cluster, DGD.crd_name) is None
     await cluster.create(CRDS, build(DGD.name, conversion={"strategy": "Webhook"}, line=Line.V1_2))
-    found = await load_definition(cluster, DGD.crd_name)
-    assert found is not None
-    assert (found.storage, found.others, found.served) == ("v1alpha1", ("v1beta1",), frozenset({"v1alpha1", "v1beta1"}))
-    assert (found.converts, found.stored, found.group, found.plural, found.kind) == (True, (), "nvidia.com", DGD.plural, DGD.name)
-    assert found.resource_version
+    crd = await load_definition(cluster, DGD.crd_name)
+    assert crd is not None
+    assert (crd.storage, crd.others, crd.served) == ("v1alpha1", ("v1beta1",), frozenset({"v1alpha1", "v1beta1"}))
+    assert (crd.converts, crd.stored, crd.group, crd.plural, crd.kind) == (True, (), "nvidia.com", DGD.plural, DGD.name)
+    assert crd.resource_version
 
 
 async def test_servers_tell_what_they_store() -> None:
     cluster = MemoryCluster()
     listed = [{"name": DGD.plural, "storageVersionHash": "h"}, {"name": f"{DGD.plural}/status"}]
     cluster.discovery["nvidia.com", "v1beta1"] = listed
-    asked = []
+    servers = []
 
     @contextlib.asynccontextmanager
     async def opener(server: str) -> AsyncIterator[Cluster]:
-        asked.append(server)
+        servers.append(server)
         if server == "https://10.0.0.9:6443":
             raise UnavailableError(0, "", "unreachable")
         yield cluster
@@ -48,9 +48,9 @@ async def test_servers_tell_what_they_store() -> None:
     first, second = await read_storage_hashes(opener, ["https://10.0.0.8:6443", "https://10.0.0.9:6443"], "nvidia.com", "v1beta1")
     assert (first.hashes, first.wrong) == ({DGD.plural: "h", f"{DGD.plural}/status": ""}, "")
     assert (second.hashes, second.wrong) == ({}, "unreachable")
-    asked.clear()
+    servers.clear()
     assert len(await read_storage_hashes(opener, [], "nvidia.com", "v1beta1")) == MAX_TRIES
-    assert asked == [""] * MAX_TRIES
+    assert servers == [""] * MAX_TRIES
 
 
 def test_a_hash_is_that_of_group_version_and_kind() -> None:

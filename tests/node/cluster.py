@@ -65,7 +65,7 @@ class Cluster:
 
     def is_furnished(self) -> bool:
         """Whether all namespaces have their account and the authority of the API server, and nodes are ready and have Leases."""
-        named = {each: [one["metadata"]["name"] for one in self.items(f"/api/v1/{each}")] for each in ("serviceaccounts", "configmaps")}
+        named = {each: [obj["metadata"]["name"] for obj in self.items(f"/api/v1/{each}")] for each in ("serviceaccounts", "configmaps")}
         wanted = len(self.items("/api/v1/namespaces"))
         has_all = len(named["serviceaccounts"]) >= wanted and named["configmaps"].count("kube-root-ca.crt") >= wanted
         nodes = self.items("/api/v1/nodes")
@@ -75,18 +75,18 @@ class Cluster:
         """The objects of a collection."""
         reply = self.plane.request("GET", path)
         assert reply.status == 200, reply.body
-        found: list[Json] = reply.body["items"]
-        return found
+        objects: list[Json] = reply.body["items"]
+        return objects
 
     def pods(self, namespace: str, selector: str = "") -> list[Json]:
         """The pods of a namespace, but for those that are being deleted."""
-        found = self.items(f"/api/v1/namespaces/{namespace}/pods?labelSelector={selector}")
-        return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+        pods = self.items(f"/api/v1/namespaces/{namespace}/pods?labelSelector={selector}")
+        return [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
 
     def has_ready(self, namespace: str, count: int, selector: str = "") -> bool:
         """Whether there are so many pods, and all are ready."""
-        found = self.pods(namespace, selector)
-        return len(found) == count and all(map(is_ready, found))
+        pods = self.pods(namespace, selector)
+        return len(pods) == count and all(map(is_ready, pods))
 
     def describe_pods(self) -> list[str]:
         """A line for each pod that isn't ready, with what it and its containers wait for."""
@@ -98,10 +98,10 @@ class Cluster:
 
     def warnings(self, namespace: str) -> list[str]:
         """The Warnings among the Events of a namespace, but for probes of pods that have just started, and those of neighbours."""
-        found = [event for event in self.items(f"/api/v1/namespaces/{namespace}/events") if event["type"] == "Warning"]
-        ours = [event for event in found if not event.get("source", {}).get("component", "").startswith("cert-manager")]
-        told = {f"{event['involvedObject']['kind']} {event['involvedObject']['name']}: {event['message']}" for event in ours}
-        return sorted(each for each in told if not _STARTING.search(each))
+        events = [event for event in self.items(f"/api/v1/namespaces/{namespace}/events") if event["type"] == "Warning"]
+        ours = [event for event in events if not event.get("source", {}).get("component", "").startswith("cert-manager")]
+        messages = {f"{event['involvedObject']['kind']} {event['involvedObject']['name']}: {event['message']}" for event in ours}
+        return sorted(each for each in messages if not _STARTING.search(each))
 
 
 def is_ready(pod: Json) -> bool:

@@ -58,8 +58,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster of one node."""
     if IMAGES not in os.environ:
         pytest.skip("a node runs in namespaces of its own: `make node`")
-    with one_node(tmp_path_factory.mktemp("node")) as found:
-        yield found
+    with one_node(tmp_path_factory.mktemp("node")) as started:
+        yield started
 
 
 @pytest.fixture(scope="module")

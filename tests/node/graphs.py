@@ -64,15 +64,15 @@ class Graph:
         self.cluster.plane.apply({"apiVersion": "nvidia.com/v1beta1", "kind": "DynamoGraphDeployment", "metadata": metadata, "spec": spec})
 
     def status(self) -> Json:
-        found: Json = self.cluster.plane.request("GET", self.path).body
-        status: Json = found.get("status") or {}
-        return status if status.get("observedGeneration") == found["metadata"]["generation"] else {}
+        obj: Json = self.cluster.plane.request("GET", self.path).body
+        status: Json = obj.get("status") or {}
+        return status if status.get("observedGeneration") == obj["metadata"]["generation"] else {}
 
     def message(self) -> str:
         """What it says of being ready; never that all replicas are, as the reason why it isn't."""
-        told = str(self._condition("Ready").get("message", ""))
-        assert not _ALL.search(told), told
-        return told
+        message = str(self._condition("Ready").get("message", ""))
+        assert not _ALL.search(message), message
+        return message
 
     def reason(self, kind: str) -> str:
         """The reason of a condition; empty if it has none."""

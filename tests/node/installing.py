@@ -103,13 +103,13 @@ def _remove(admin: Admin, command: str) -> None:
 
 def pids(command: str, namespace: str = NAMESPACE) -> list[int]:
     """The processes of containers in a namespace whose command line has the word."""
-    found = []
+    numbers = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it has ended
             words, variables = ((folder / name).read_bytes().split(b"\0") for name in ("cmdline", "environ"))
             if command.encode() in words and f"POD_NAMESPACE={namespace}".encode() in variables:
-                found.append(int(folder.name))
-    return sorted(found)
+                numbers.append(int(folder.name))
+    return sorted(numbers)
 
 
 def kill(command: str, namespace: str = NAMESPACE) -> None:

@@ -44,11 +44,11 @@ def _answer(question: bytes, cluster: Cluster) -> bytes:
     while length := question[at]:
         labels.append(question[at + 1 : at + 1 + length].decode())
         at += 1 + length
-    asked, (kind,) = question[12 : at + 5], struct.unpack_from("!H", question, at + 1)
+    query, (kind,) = question[12 : at + 5], struct.unpack_from("!H", question, at + 1)
     address = _find(labels, cluster)
-    found = [socket.inet_aton(address)] if address and kind == _ADDRESS else []
-    head = question[:2] + struct.pack("!HHHHH", 0x8580 if address else 0x8580 | _UNKNOWN, 1, len(found), 0, 0)
-    return head + asked + b"".join(b"\xc0\x0c" + struct.pack("!HHIH", _ADDRESS, 1, 0, 4) + each for each in found)
+    addresses = [socket.inet_aton(address)] if address and kind == _ADDRESS else []
+    head = question[:2] + struct.pack("!HHHHH", 0x8580 if address else 0x8580 | _UNKNOWN, 1, len(addresses), 0, 0)
+    return head + query + b"".join(b"\xc0\x0c" + struct.pack("!HHIH", _ADDRESS, 1, 0, 4) + each for each in addresses)
 
 
 def _find(labels: list[str], cluster: Cluster) -> str:

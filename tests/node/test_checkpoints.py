@@ -50,11 +50,11 @@ def admin(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     profile.parent.mkdir(parents=True, exist_ok=True)
     profile.write_text('{"defaultAction": "SCMP_ACT_ALLOW"}')
     home = tmp_path_factory.mktemp("checkpoints")
-    found = stand(cluster, home, _OVERLAY, line="1.4")
+    administrator = stand(cluster, home, _OVERLAY, line="1.4")
     cluster.plane.apply(_volume(home / "snapshots"))
-    yield found
+    yield administrator
     # the claim, which holds data, stays when everything else is deleted
-    found.run(_REMOVE)
+    administrator.run(_REMOVE)
 
 
 def _volume(folder: Path) -> Json:

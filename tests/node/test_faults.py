@@ -31,8 +31,8 @@ CONFIGURATION: Final = "/apis/admissionregistration.k8s.io/v1/validatingwebhookc
 
 @pytest.fixture
 def load(cluster: Cluster, admin: Admin, request: pytest.FixtureRequest) -> Iterator[Load]:
-    with loaded(cluster, request.node.name) as found:
-        yield found
+    with loaded(cluster, request.node.name) as started:
+        yield started
 
 
 def test_a_rolling_restart_costs_no_request(cluster: Cluster, admin: Admin, load: Load) -> None:
@@ -113,8 +113,8 @@ def _restarts(cluster: Cluster) -> int:
 
 def _convert(address: str) -> str:
     """Asks a server to convert as much as it may get at once; what it answers or how that fails."""
-    one = json.dumps(graph("default", {"w": SERVICE}))
-    objects = ",".join([one] * (MAX_CONVERSION_BYTES // len(one)))
+    text = json.dumps(graph("default", {"w": SERVICE}))
+    objects = ",".join([text] * (MAX_CONVERSION_BYTES // len(text)))
     request = f'{{"uid": "1", "desiredAPIVersion": "nvidia.com/v1beta1", "objects": [{objects}]}}'
     review = f'{{"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": {request}}}'
     context = ssl.create_default_context()

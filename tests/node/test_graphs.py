@@ -40,8 +40,8 @@ def test_workers_publish_themselves_with_the_account_of_their_graph(cluster: Clu
     for changed in ("no", "yes"):  # made, and rolled
         workers["podTemplate"]["spec"]["containers"][0]["env"] = [{"name": "CHANGED", "value": changed}]
         graph.write([component("frontend", "frontend", 1), workers])
-        found = graph.ready(1)
-        cluster.until(partial(_has_published, graph, found), "the workers being known, and no older ones")
+        names = graph.ready(1)
+        cluster.until(partial(_has_published, graph, names), "the workers being known, and no older ones")
     assert {pod["spec"]["serviceAccountName"] for pod in cluster.pods(graph.namespace)} == {"g-k8s-service-discovery"}
 
 
@@ -82,8 +82,8 @@ def _versions(graph: Graph) -> dict[str, str]:
 def _requests(cluster: Cluster, *methods: str) -> float:
     [pod] = cluster.pods(NAMESPACE, "app.kubernetes.io/component=reconciler")
     with urllib.request.urlopen(f"http://{pod['status']['podIP']}:8080/metrics") as answer:
-        found = re.findall(r'^rest_client_requests_total{.*method="(\w+)".*} (\S+)$', answer.read().decode(), re.MULTILINE)
-    return sum(float(count) for method, count in found if method in methods)
+        counts = re.findall(r'^rest_client_requests_total{.*method="(\w+)".*} (\S+)$', answer.read().decode(), re.MULTILINE)
+    return sum(float(count) for method, count in counts if method in methods)
 
 
 def test_a_worker_that_is_not_well_any_more_is_told_of_until_it_is(made: Graph) -> None:

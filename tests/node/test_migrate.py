@@ -17,8 +17,8 @@ BACK: Final = re.findall(r"^## The way back\n\n```sh\n(.+)\n```$", PAGE, re.MULT
 
 
 def _stored(cluster: Cluster) -> list[str]:
-    found: list[str] = cluster.plane.request("GET", DEFINITION).body["status"]["storedVersions"]
-    return found
+    versions: list[str] = cluster.plane.request("GET", DEFINITION).body["status"]["storedVersions"]
+    return versions
 
 
 def test_objects_are_stored_in_the_older_version_and_by_the_job_in_the_newer_again(cluster: Cluster, admin: Admin) -> None:

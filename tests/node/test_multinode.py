@@ -25,9 +25,9 @@ _DOCUMENTED: Final = ["-m", "dynamo.vllm", "--nnodes", "2", "--node-rank", "$(DY
 def admin(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Admin]:
     cluster.first.import_other(ENGINE)
     with leader_worker_sets(cluster.plane, build(LWS)), name_server(cluster):
-        found = stand(cluster, tmp_path_factory.mktemp("multinode"))
-        restart(found, "dynamo-webhooks-reconciler")  # which finds LeaderWorkerSets at once then
-        yield found
+        administrator = stand(cluster, tmp_path_factory.mktemp("multinode"))
+        restart(administrator, "dynamo-webhooks-reconciler")  # which finds LeaderWorkerSets at once then
+        yield administrator
         clear(cluster)  # while somebody acts on LeaderWorkerSets
 
 

@@ -21,19 +21,19 @@ SLICES: Final = f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslice
 
 @pytest.fixture(scope="module")
 def second(cluster: Cluster) -> Iterator[Node]:
-    with cluster.another_node() as found:
-        yield found
+    with cluster.another_node() as node:
+        yield node
 
 
 @pytest.fixture(scope="module")
 def admin(cluster: Cluster, second: Node, tmp_path_factory: pytest.TempPathFactory) -> Admin:
-    found = stand(cluster, tmp_path_factory.mktemp("nodes"))
-    found.run(f"kubectl -n {NAMESPACE} delete pods --wait=false --selector {SERVER}")  # those after them find two nodes
+    administrator = stand(cluster, tmp_path_factory.mktemp("nodes"))
+    administrator.run(f"kubectl -n {NAMESPACE} delete pods --wait=false --selector {SERVER}")  # those after them find two nodes
     cluster.until(lambda: cluster.has_ready(NAMESPACE, 4), "all pods being ready")
     assert _nodes(cluster) == {"node0", second.place.name}, "the servers are not spread over both nodes"
     new = graph("default", {"w": SERVICE})
     cluster.until(lambda: cluster.plane.request("POST", GRAPHS, new).status == 201, "the API server reaching them")
-    return found
+    return administrator
 
 
 def _nodes(cluster: Cluster) -> set[str]:
@@ -67,5 +67,5 @@ def test_a_drain_costs_no_request(cluster: Cluster, second: Node, admin: Admin) 
 
 
 def _ready_endpoints(cluster: Cluster) -> set[str]:
-    endpoints = [each for found in cluster.items(SLICES) for each in found["endpoints"]]
+    endpoints = [each for part in cluster.items(SLICES) for each in part["endpoints"]]
     return {each["addresses"][0] for each in endpoints if each["conditions"]["ready"]}

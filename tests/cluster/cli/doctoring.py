@@ -32,8 +32,8 @@ class Doctor:
         with contextlib.redirect_stdout(io.StringIO()) as out, pytest.MonkeyPatch.context() as patched:
             patched.setenv("KUBECONFIG", str(self.site.plane.kubeconfig))
             main(["doctor", "-o", "json", *flags])
-        found: list[Finding] = json.loads(out.getvalue())["findings"]
-        return [each for each in found if each["level"] in SERIOUS]
+        findings: list[Finding] = json.loads(out.getvalue())["findings"]
+        return [each for each in findings if each["level"] in SERIOUS]
 
     def until(self, condition: Callable[[list[Finding]], Any], what: str) -> list[Finding]:
         """Asks until the cluster has followed."""

@@ -35,9 +35,9 @@ OBJECTS: Final = 4  # that each is asked about
 @pytest.fixture(scope="module")
 def plane(planes: Planes) -> Iterator[ControlPlane]:
     """An API server with a kind of its own."""
-    with planes.lend() as found:
-        found.apply(foreign(THINGS, "Thing", "things"))
-        yield found
+    with planes.lend() as lent:
+        lent.apply(foreign(THINGS, "Thing", "things"))
+        yield lent
 
 
 def _validation(number: int, text: str) -> dict[str, str]:
@@ -74,15 +74,15 @@ def _enforce(plane: ControlPlane, name: str, validations: list[dict[str, str]]) 
 
 def _said(plane: ControlPlane, name: str, spec: dict[str, Any]) -> list[str]:
     """What the policy about a thing warns of."""
-    said: list[str] = []
+    messages: list[str] = []
 
     def is_in_force() -> bool:
         reply = plane.request("POST", f"/apis/{THINGS}/v1/namespaces/default/things?dryRun=All", _thing(name, spec))
-        said[:] = [match[2] for warning in reply.warnings if (match := _WARNED.match(warning))]
-        return LAST in said
+        messages[:] = [match[2] for warning in reply.warnings if (match := _WARNED.match(warning))]
+        return LAST in messages
 
     wait_until(is_in_force, f"{name} being in force", plane.server)
-    return [each for each in said if each != LAST]
+    return [each for each in messages if each != LAST]
 
 
 def _engine(number: int, text: str) -> str | None:
@@ -107,26 +107,26 @@ def _asked(plane: ControlPlane, name: str, texts: Iterable[str]) -> dict[str, st
     policies = {f"{name}-{at}": compiling[at : at + EACH] for at in range(0, len(compiling), EACH)}
     for policy, few in policies.items():
         _enforce(plane, policy, [_validation(number, text) for number, text in few])
-    found = (re.fullmatch(r"(\d+)\|(.*)", each, re.DOTALL) for policy in policies for each in _said(plane, policy, SPEC))
-    printed = {int(one[1]): one[2] for one in found if one is not None}
+    matches = (re.fullmatch(r"(\d+)\|(.*)", each, re.DOTALL) for policy in policies for each in _said(plane, policy, SPEC))
+    printed = {int(match[1]): match[2] for match in matches if match is not None}
     return {text: printed.get(number) for number, text in compiling}
 
 
-def _different(texts: Iterable[str], said: dict[str, str | None]) -> dict[str, tuple[str | None, str | None]]:
-    return {text: (said.get(text), ours) for number, text in enumerate(texts) if (ours := _engine(number, text)) != said.get(text)}
+def _different(texts: Iterable[str], printed: dict[str, str | None]) -> dict[str, tuple[str | None, str | None]]:
+    return {text: (printed.get(text), ours) for number, text in enumerate(texts) if (ours := _engine(number, text)) != printed.get(text)}
 
 
 def test_the_engine_says_what_an_api_server_says(plane: ControlPlane) -> None:
-    said = _asked(plane, "limits", EXPRESSIONS)
-    assert _different(EXPRESSIONS, said) == {}
-    assert len(EXPRESSIONS) / 2 < sum(one is not None for one in said.values())
+    printed = _asked(plane, "limits", EXPRESSIONS)
+    assert _different(EXPRESSIONS, printed) == {}
+    assert len(EXPRESSIONS) / 2 < sum(text is not None for text in printed.values())
 
 
 def test_the_engine_answers_calls_by_dice_as_an_api_server(plane: ControlPlane) -> None:
     """Those that it compiles: it refuses many by their types, which the engine finds wrong when it evaluates them, or doesn't."""
-    said = _asked(plane, "dice", dict.fromkeys(islice(write_calls(Random(SEARCH_SEED)), CALLS)))  # noqa: S311 - no secret
-    assert _different(said, said) == {}
-    assert sum(one is not None for one in said.values()) > CALLS / 4
+    printed = _asked(plane, "dice", dict.fromkeys(islice(write_calls(Random(SEARCH_SEED)), CALLS)))  # noqa: S311 - no secret
+    assert _different(printed, printed) == {}
+    assert sum(text is not None for text in printed.values()) > CALLS / 4
 
 
 def test_the_scripts_of_unicode_are_those_of_an_api_server(plane: ControlPlane) -> None:
@@ -136,8 +136,8 @@ def test_the_scripts_of_unicode_are_those_of_an_api_server(plane: ControlPlane) 
     scripts = {name: ranges for name, ranges in scripts_of_unicode().items() if name == name.capitalize()}
     assert len(scripts) > 100
     runs = {
-        name: [every[every.index(low) : every.index(high) + 1] for low, high in found if high <= every[-1]]
-        for name, found in scripts.items()
+        name: [every[every.index(low) : every.index(high) + 1] for low, high in ranges if high <= every[-1]]
+        for name, ranges in scripts.items()
     }
     validations = [
         {"expression": f"object.spec.every.findAll('\\\\p{{{name}}}+') == object.spec.runs.{name}", "message": name} for name in scripts
@@ -149,14 +149,14 @@ def test_the_scripts_of_unicode_are_those_of_an_api_server(plane: ControlPlane) 
 
 def _verdicts(texts: list[str], spec: dict[str, Any]) -> list[str]:
     """What a policy warns of by the engine: the number of each expression that isn't true, or its error."""
-    found = []
+    verdicts = []
     for index, text in enumerate(texts):
         try:
             if compile_text(text, {"object"}).evaluate({"object": {"spec": spec}}) is not True:
-                found.append(f"#{index}")
+                verdicts.append(f"#{index}")
         except EvaluationError as error:
-            found.append(f"expression '{text}' resulted in error: {error}")
-    return found
+            verdicts.append(f"expression '{text}' resulted in error: {error}")
+    return verdicts
 
 
 def test_the_engine_answers_expressions_by_dice_as_an_api_server(plane: ControlPlane) -> None:

@@ -94,7 +94,7 @@ class Judges:
 
     def stored(self, writes: Sequence[Write]) -> list[Write]:
         """Creates the old objects, and keeps the writes whose old object a server can hold, with its version in them."""
-        return [write._replace(version=found) for write, found in zip(writes, _shared(writes, self._store), strict=True) if found]
+        return [write._replace(version=version) for write, version in zip(writes, _shared(writes, self._store), strict=True) if version]
 
     def answers(self, writes: Sequence[Write], *, strict: bool) -> list[Said]:
         """Asks for each write as a dry run, a few at once."""
@@ -137,7 +137,7 @@ def _stage(status: int, message: str, causes: tuple[tuple[str, str], ...]) -> st
         return CONVERSION
     if status == 400:
         return DECODE
-    ruled = causes and all(any(rule in said for rule in _RULES) for _, said in causes)
+    ruled = causes and all(any(rule in text for rule in _RULES) for _, text in causes)
     return CEL if ruled else SCHEMA
 
 
@@ -157,10 +157,10 @@ def judges(planes: Planes, homes: dict[str, Path]) -> Iterator[Judges]:
     """The plane, and both servers that judge, of which one converts, too."""
     with planes.lend() as plane, serving(homes["wide"], FACTS) as wide, serving(homes["narrow"], NARROW) as narrow:
         install(plane, *(crd(kind.name, conversion=wide.stanza() if kind.name in CONVERTED else None, line=Line.V1_2) for kind in KINDS))
-        found = Judges(plane, {})
-        found.register("wide", wide)
-        found.register("narrow", narrow)
-        yield found
+        judging = Judges(plane, {})
+        judging.register("wide", wide)
+        judging.register("narrow", narrow)
+        yield judging
 
 
 def _called(metadata: Node) -> str:
@@ -173,7 +173,7 @@ def _offline(writes: Sequence[Write], folder: Path, *words: str) -> dict[int, tu
     users: dict[str, list[int]] = defaultdict(list)
     for index, write in enumerate(writes):
         users[write.user].append(index)
-    told: dict[int, tuple[Node, list[Node]]] = {}
+    results: dict[int, tuple[Node, list[Node]]] = {}
     for number, (user, indexes) in enumerate(users.items()):
         here = folder / str(number)
         for part in ("new", "old"):
@@ -186,9 +186,9 @@ def _offline(writes: Sequence[Write], folder: Path, *words: str) -> dict[int, tu
         report = here / "report.json"
         code = main(["check", str(here / "new"), "--answer", "-q", "-o", f"json={report}", "--as", user, *old_words, *words])
         assert code in (0, 1), report.read_text()[-2000:]
-        told.update(_by_file(json.loads(report.read_text()), {index for index in indexes if _is_uncertain(writes[index])}))
-    assert len(told) == len(writes)
-    return told
+        results.update(_by_file(json.loads(report.read_text()), {index for index in indexes if _is_uncertain(writes[index])}))
+    assert len(results) == len(writes)
+    return results
 
 
 def _is_uncertain(write: Write) -> bool:
@@ -212,46 +212,46 @@ def _by_file(report: Node, uncertain: Collection[int]) -> dict[int, tuple[Node, 
     return {number(answer): (answer, refusing[number(answer)]) for answer in report["answers"]}
 
 
-def _difference(said: Said, answer: Node, findings: list[Node]) -> Iterator[str]:
+def _difference(theirs: Said, answer: Node, findings: list[Node]) -> Iterator[str]:
     """What the command says otherwise than the server."""
-    if (answer["status"], answer["stage"]) != (said.status, said.stage):
+    if (answer["status"], answer["stage"]) != (theirs.status, theirs.stage):
         yield f"{answer['status']} {answer['stage']} {answer['message']}"
         return
-    if sorted(answer["warnings"]) != sorted(said.warnings):
-        yield f"warnings {answer['warnings']}, not {said.warnings}"
-    if not said.stage:
+    if sorted(answer["warnings"]) != sorted(theirs.warnings):
+        yield f"warnings {answer['warnings']}, not {theirs.warnings}"
+    if not theirs.stage:
         if refusing := [finding for finding in findings if finding["level"] == ERROR]:
             yield f"findings {refusing}"
         return
-    stages = {SCHEMA, CEL, DECODE} if said.stage in (SCHEMA, CEL) else {said.stage}
+    stages = {SCHEMA, CEL, DECODE} if theirs.stage in (SCHEMA, CEL) else {theirs.stage}
     ours = {dotted(finding["path"]) for finding in findings if finding["stage"] in stages}
-    fields = {dotted(field) for field, _ in said.causes} - {UNPLACED}
+    fields = {dotted(field) for field, _ in theirs.causes} - {UNPLACED}
     # rules that read a placeholder wait
     waiting = any(finding["rule"] == UNFILLED.name for finding in findings)
     if not waiting and (not ours or (fields and ours != fields)):
         yield f"fields {sorted(ours)}, not {sorted(fields)}"
-    if KUBERNETES == USUAL and not any(words in said.message for words in OTHER_WORDS) and not _same_words(said, answer["message"]):
+    if KUBERNETES == USUAL and not any(words in theirs.message for words in OTHER_WORDS) and not _same_words(theirs, answer["message"]):
         yield f"message {answer['message']!r}"
 
 
-def _same_words(said: Said, message: str) -> bool:
+def _same_words(theirs: Said, message: str) -> bool:
     """Whether two messages are the same; a server lists several errors of the schema, and unknown fields of some parts, in any order."""
-    if message == said.message or len(message) != len(said.message):
-        return message == said.message
-    if said.stage == DECODE:
-        return sorted(re.split(r", |(?<=error): ", message)) == sorted(re.split(r", |(?<=error): ", said.message))
-    return said.stage in (SCHEMA, CEL) and all(f"{field}: {text}" in message for field, text in said.causes)
+    if message == theirs.message or len(message) != len(theirs.message):
+        return message == theirs.message
+    if theirs.stage == DECODE:
+        return sorted(re.split(r", |(?<=error): ", message)) == sorted(re.split(r", |(?<=error): ", theirs.message))
+    return theirs.stage in (SCHEMA, CEL) and all(f"{field}: {text}" in message for field, text in theirs.causes)
 
 
-def _compare(writes: Sequence[Write], said: Sequence[Said], told: dict[int, tuple[Node, list[Node]]]) -> Counter[str]:
+def _compare(writes: Sequence[Write], answers: Sequence[Said], results: dict[int, tuple[Node, list[Node]]]) -> Counter[str]:
     """Fails with the smallest disagreements; returns how many writes each stage refused."""
     wrong: list[tuple[int, str]] = []
-    for index, (write, theirs) in enumerate(zip(writes, said, strict=True)):
-        for difference in _difference(theirs, *told[index]):
+    for index, (write, theirs) in enumerate(zip(writes, answers, strict=True)):
+        for difference in _difference(theirs, *results[index]):
             text = json.dumps({"object": write.object, "old": write.old})
             wrong.append((len(text), f"{write.name}: the server {theirs}\n  check: {difference}\n  {text[:1500]}"))
     assert not wrong, f"{len(wrong)} disagreements of {len(writes)} writes:\n" + "\n".join(text for _, text in sorted(wrong)[:5])
-    return Counter(theirs.stage for theirs in said)
+    return Counter(theirs.stage for theirs in answers)
 
 
 class Source(NamedTuple):
@@ -310,8 +310,8 @@ def test_generated_objects_are_judged_alike_on_each_line(planes: Planes, tmp_pat
 
 def _agree(judges: Judges, source: Source, writes: Sequence[Write], folder: Path, homes: dict[str, Path]) -> None:
     words = ["--facts", str(homes[source.judge] / "facts.yaml")]
-    told = _offline(writes, folder, *words, f"--validate={'strict' if source.strict else 'warn'}")
-    counted = _compare(writes, judges.answers(writes, strict=source.strict), told)
+    results = _offline(writes, folder, *words, f"--validate={'strict' if source.strict else 'warn'}")
+    counted = _compare(writes, judges.answers(writes, strict=source.strict), results)
     assert len(writes) >= source.least
     assert source.stages <= set(counted), counted
 

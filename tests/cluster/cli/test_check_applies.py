@@ -48,12 +48,10 @@ def facts_of_line_1_5() -> Node:
 @pytest.fixture(scope="module")
 def plane(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """An API server of line 1.5, with our webhooks."""
-    with serving(tmp_path_factory.mktemp("serve"), facts_of_line_1_5()) as server, planes.lend() as found:
-        install(
-            found, *(build(kind.name, conversion=server.stanza() if kind.name in CONVERTED else None, line=Line.V1_5) for kind in KINDS)
-        )
-        register(found, server, "line15")
-        yield found
+    with serving(tmp_path_factory.mktemp("serve"), facts_of_line_1_5()) as server, planes.lend() as lent:
+        install(lent, *(build(kind.name, conversion=server.stanza() if kind.name in CONVERTED else None, line=Line.V1_5) for kind in KINDS))
+        register(lent, server, "line15")
+        yield lent
 
 
 class Parts(NamedTuple):
@@ -74,7 +72,7 @@ def _parts(graph: Node) -> Parts:
         return Parts(version, graph, spec, metadata, part, part.setdefault("extraPodSpec", {}).setdefault("mainContainer", {}))
     part = spec["components"][-1]
     containers = part.setdefault("podTemplate", {}).setdefault("spec", {}).setdefault("containers", [])
-    main_one = next((one for one in containers if one.get("name") == "main"), None)
+    main_one = next((container for container in containers if container.get("name") == "main"), None)
     if main_one is None:
         containers.append(main_one := {"name": "main"})
     return Parts(version, graph, spec, metadata, part, main_one)
@@ -83,10 +81,10 @@ def _parts(graph: Node) -> Parts:
 def _components(at: Parts, change: Callable[[dict[str, Node]], object]) -> None:
     """Changes the components as a map by name."""
     spec, alpha = at.spec, at.version == ALPHA
-    named = spec["services"] if alpha else {one.pop("name"): one for one in spec["components"]}
+    named = spec["services"] if alpha else {component.pop("name"): component for component in spec["components"]}
     change(named)
     if not alpha:
-        spec["components"] = [{"name": name, **one} for name, one in named.items()]
+        spec["components"] = [{"name": name, **component} for name, component in named.items()]
 
 
 def _rename(named: dict[str, Node]) -> None:
@@ -171,8 +169,8 @@ def _accepted(version: str) -> Iterator[Node]:
         if version_of(graph) != version or name in seen or set(name) <= {"x"}:
             continue
         made = json.loads(re.sub(r'"image": "[^"]*"', f'"image": "{IMAGE}"', json.dumps(graph)))
-        [found] = find_manifests(load_documents(json.dumps(made)))
-        if all(one.level != ERROR for one in check_object(found, CREATE, None, settings).findings):
+        [manifest] = find_manifests(load_documents(json.dumps(made)))
+        if all(finding.level != ERROR for finding in check_object(manifest, CREATE, None, settings).findings):
             seen.add(name)
             yield made
 
@@ -211,11 +209,11 @@ def test_edits_are_judged_as_a_dry_run_judges_them(plane: ControlPlane, tmp_path
     code = main(["check", folder, *flags, "--facts", str(tmp_path / "facts.yaml"), "--answer", "-q", "-o", f"json={report}"])
     assert code in (0, 1)
     read = json.loads(report.read_text())
-    assert {one["operation"] for one in read["answers"]} == {"UPDATE"}
+    assert {row["operation"] for row in read["answers"]} == {"UPDATE"}
     wrong = []
     for answer in read["answers"]:
         name, accepted = answer["object"]["name"], answer["object"]["name"] in theirs
-        errors = [one["message"] for one in read["findings"] if one["object"]["name"] == name and one["level"] == "error"]
+        errors = [finding["message"] for finding in read["findings"] if finding["object"]["name"] == name and finding["level"] == "error"]
         denied = answer["stage"] != POLICIES or accepted or answer["message"].partition(DENIED)[2] in tried.stderr
         if (answer["accepted"], not errors, denied) != (accepted, accepted, True):
             wrong.append(f"{edits[name]} ({name}): kubectl {'accepts' if accepted else 'refuses'}, check: {answer['message']} {errors}")

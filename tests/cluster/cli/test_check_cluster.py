@@ -40,13 +40,13 @@ def test_what_is_stored_is_judged(alpha: ControlPlane, capsys: pytest.CaptureFix
     alpha.apply(wrong, make("MODEL", "v1alpha1", namespace, {"modelName": "a", "baseModelName": "b"}))
     code, report, _ = check(alpha, capsys, "-n", namespace, "--line", "1.2", user=user)
     assert (code, report["summary"]["objects"]) == (1, 2)
-    [finding] = [one for one in report["findings"] if one["level"] == "error"]
+    [finding] = [row for row in report["findings"] if row["level"] == "error"]
     assert finding["rule"] == "ingress-host-required"
     assert finding["file"] == f"cluster:dynamographdeployments/{namespace}/t"
     assert finding["object"] == {"kind": "DynamoGraphDeployment", "namespace": namespace, "name": "t"}
     if user == ADMIN:  # all namespaces are seen, and facts of the cluster are known
         _, report, _ = check(alpha, capsys)
-        assert f"cluster:dynamographdeployments/{namespace}/t" in {one["file"] for one in report["findings"]}
+        assert f"cluster:dynamographdeployments/{namespace}/t" in {row["file"] for row in report["findings"]}
         assert not [note for note in report["notEvaluated"] if "grove" in note["reason"]]
 
 
@@ -75,10 +75,10 @@ def test_what_an_apply_makes_of_a_stored_object_is_foreseen(
 
     before = stored()
     code, report, _ = check(beta, capsys, "-n", name, "t.yaml")
-    assert (code, "dgd-node-layout-immutable" in {one["rule"] for one in report["findings"]}) == (1, True)
+    assert (code, "dgd-node-layout-immutable" in {finding["rule"] for finding in report["findings"]}) == (1, True)
     code = main(["diff", "t.yaml", "--cluster", "--kubeconfig", str(beta.kubeconfig), "-o", "json"])
-    [told] = json.loads(capsys.readouterr().out)["objects"]
-    assert (code, told["what"]) == (1, "changed")
+    [change] = json.loads(capsys.readouterr().out)["objects"]
+    assert (code, change["what"]) == (1, "changed")
     # nothing was written by either
     assert stored() == before
     foreseen = simulate_apply(second, before, before, second["kind"])
@@ -149,7 +149,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "output"),
     [
         (["che"], "check\n:4\n"),
         (["check", "--op=c"], "--op=create\n:4\n"),
@@ -157,11 +157,11 @@ def environment(tmp_path: Path) -> dict[str, str]:
         (["check", ""], ":0\n"),
     ],
 )
-def test_kubectl_completes_the_words_of_its_plugin(assets: Path, environment: dict[str, str], words: list[str], told: str) -> None:
+def test_kubectl_completes_the_words_of_its_plugin(assets: Path, environment: dict[str, str], words: list[str], output: str) -> None:
     """No API server is asked."""
     command = [str(assets / "kubectl"), "__complete", "dynamo", *words]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stdout) == (0, told), ran.stderr
+    assert (ran.returncode, ran.stdout) == (0, output), ran.stderr
 
 
 def test_kubectl_runs_its_plugin(assets: Path, environment: dict[str, str]) -> None:

@@ -51,7 +51,7 @@ def refusing(beta: ControlPlane, admission: Admission) -> Iterator[ControlPlane]
                 "apiVersion": "admissionregistration.k8s.io/v1",
                 "kind": "ValidatingWebhookConfiguration",
                 "metadata": {"name": "unreachable"},
-                "webhooks": [webhook(*one) for one in clients.items()],
+                "webhooks": [webhook(*item) for item in clients.items()],
             }
         )
         wait_until(lambda: _asking(beta, "refused").startswith("Error"), "webhooks being asked")
@@ -89,9 +89,9 @@ def test_a_file_that_no_webhook_sees(beta: ControlPlane, subtests: pytest.Subtes
         "rights": (create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}, user=USER), ["no-permission"]),
         "server": (create(model(), "--server=https://127.0.0.1:1"), ["no-api-server"]),
     }
-    for name, (found, wanted) in rows.items():
+    for name, (names, wanted) in rows.items():
         with subtests.test(name):
-            assert found == wanted
+            assert names == wanted
 
 
 def test_a_key_twice(beta: ControlPlane) -> None:

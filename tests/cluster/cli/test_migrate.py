@@ -27,8 +27,8 @@ STEP: Final = 20  # of the recorded objects
 
 @pytest.fixture(scope="module")
 def whole(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with site(planes, tmp_path_factory.mktemp("migrate")) as found:
-        yield found
+    with site(planes, tmp_path_factory.mktemp("migrate")) as installed:
+        yield installed
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_a_run_that_is_killed_goes_on(place: Site) -> None:
         wait_until(partial(_has_moved, place, moved), f"{moved} objects being moved", process)
         kill(process.pid, signal.SIGKILL)
         process.stop()
-        assert any(ALPHA in said for said in place.stored_versions().values())
+        assert any(ALPHA in names for names in place.stored_versions().values())
     process = place.start("--to", BETA, "--rate", "40")
     wait_until(lambda: _moved(place) > 70, "some objects being moved", process)
     kill(process.pid, signal.SIGTERM)

@@ -39,17 +39,17 @@ _REFUSED: Final = (400, 422)  # others say what a cluster lacks, such as a Prior
 def test_no_pod_is_refused_of_which_check_reported_nothing(alpha: ControlPlane, kind: str, *, grove: bool) -> None:
     facts = Facts(operatorVersion=f"{LINES.get(kind, '1.7')}.0", grove=grove)
     operator, namespace = choose_operator(facts, None)[0], alpha.namespace()
-    missed, alarms, accepted, told = [], [], 0, 0
+    missed, alarms, accepted, reports = [], [], 0, 0
     for number in range(GRAPHS if kind == "DynamoGraphDeployment" else GRAPHS // 2):
         obj = Mistakes(f"{SEED} {number}").object_of(kind, number)
         reported = _reports(obj, facts)
-        told += bool(reported)
+        reports += bool(reported)
         text = json.dumps(obj["spec"])
         if not reported <= OF_PODS or _IMAGE_VOLUME in text:
             continue
         created = create(obj, facts, "")
         made, problems, _ = render_children(created, ObjectIndex([created], "demo"), operator)
-        replies = [reply for one in made for reply in _replies(alpha, namespace, one)]
+        replies = [reply for child in made for reply in _replies(alpha, namespace, child)]
         if reported:
             if not problems and all(reply.status < 400 for reply in replies):
                 alarms.append(f"{text}: {reported}")
@@ -59,15 +59,15 @@ def test_no_pod_is_refused_of_which_check_reported_nothing(alpha: ControlPlane, 
         missed += [f"{text}: {refusal}" for refusal in refusals]
     assert not missed, f"seed {SEED}:\n" + "\n".join(missed)
     assert not alarms, f"seed {SEED}:\n" + "\n".join(alarms)
-    assert min(told, accepted) > GRAPHS // 20
+    assert min(reports, accepted) > GRAPHS // 20
 
 
 def _reports(obj: Node, facts: Facts) -> set[str]:
     """The rules whose errors `check` finds."""
     [document] = read_text(Source("object.json", json.dumps(obj)))
     assert isinstance(document, Document)
-    [found] = find_manifests([document])
-    return {one.rule for one in check_object(found, CREATE, None, ValidationSettings(facts)).findings if one.level != WARNING}
+    [item] = find_manifests([document])
+    return {finding.rule for finding in check_object(item, CREATE, None, ValidationSettings(facts)).findings if finding.level != WARNING}
 
 
 def _replies(plane: ControlPlane, namespace: str, child: Node) -> Iterator[Reply]:
@@ -75,9 +75,9 @@ def _replies(plane: ControlPlane, namespace: str, child: Node) -> Iterator[Reply
     tried = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", **_marks(pod)}, "spec": pod["spec"]} for pod in list_pods(child)]
     if child["apiVersion"] in _ROOTS:
         tried.append({**child, "metadata": {"name": child["metadata"]["name"], **_marks(child)}})
-    for one in tried:
-        path = f"{_ROOTS[one['apiVersion']]}/namespaces/{namespace}/{one['kind'].lower()}s?dryRun=All&fieldValidation=Ignore"
-        yield plane.request("POST", path, one)
+    for obj in tried:
+        path = f"{_ROOTS[obj['apiVersion']]}/namespaces/{namespace}/{obj['kind'].lower()}s?dryRun=All&fieldValidation=Ignore"
+        yield plane.request("POST", path, obj)
 
 
 def _marks(obj: Node) -> Node:

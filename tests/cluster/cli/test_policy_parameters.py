@@ -44,24 +44,24 @@ def _bound(name: str, spec: Node, **bound: Any) -> list[Node]:
     spec = {**spec, "matchConstraints": {"resourceRules": [{**rule, "resourceNames": [name]}], **spec.get("matchConstraints", {})}}
     made = {"": spec, "Binding": {"policyName": name, "validationActions": ["Deny"], **bound}}
     version, kind = "admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"
-    return [{"apiVersion": version, "kind": f"{kind}{end}", "metadata": {"name": name}, "spec": one} for end, one in made.items()]
+    return [{"apiVersion": version, "kind": f"{kind}{end}", "metadata": {"name": name}, "spec": part} for end, part in made.items()]
 
 
 def _policies() -> dict[str, list[Node]]:
     """Policies with their Bindings by name; the last one refuses."""
-    found = {}
+    policies = {}
     for ref, missing, level, fails in itertools.product(REFERENCES, ("Allow", "Deny"), ("Warn", "Deny"), ("Fail", "Ignore")):
         name = f"{ref}-{missing}-{level}-{fails}".lower()
         validation = {"expression": "object.spec.components.size() < int(params.data.most)", "message": f"too many for {name}"}
         spec = {"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}, "failurePolicy": fails, "validations": [validation]}
-        found[name] = _bound(name, spec, validationActions=[level], paramRef={**REFERENCES[ref], "parameterNotFoundAction": missing})
+        policies[name] = _bound(name, spec, validationActions=[level], paramRef={**REFERENCES[ref], "parameterNotFoundAction": missing})
     chat, never = {"matchLabels": {"team": "chat"}}, {"expression": "false", "message": "never"}
-    found["by-selector"] = _bound("by-selector", {"matchConstraints": {"namespaceSelector": chat}, "validations": [never]})
-    found["by-object"] = _bound(
+    policies["by-selector"] = _bound("by-selector", {"matchConstraints": {"namespaceSelector": chat}, "validations": [never]})
+    policies["by-object"] = _bound(
         "by-object", {"validations": [{"expression": "namespaceObject.metadata.?labels[?'team'] != optional.of('chat')"}]}
     )
-    found["zz-last"] = _bound("zz-last", {"validations": [never]})
-    return found
+    policies["zz-last"] = _bound("zz-last", {"validations": [never]})
+    return policies
 
 
 def _graph(name: str, namespace: str) -> Node:
@@ -105,19 +105,19 @@ def test_what_a_policy_says_by_parameters_and_namespaces_is_what_the_api_server_
 ) -> None:
     plane, chat = judging
     graphs = _graphs(("default", chat))
-    replies = [_create(plane, one) for one in graphs]
+    replies = [_create(plane, obj) for obj in graphs]
     (folder / "graphs" / "all.yaml").write_text(yaml.safe_dump_all(graphs))
     capsys.readouterr()
     words = ["--kubeconfig", str(plane.kubeconfig), "--context", ADMIN]
     main(["check", "graphs", "--cluster", *words, "--no-defaults", "--select", "user/", "--answer", "-o", "json"])
-    found = json.loads(capsys.readouterr().out)
-    assert found["notEvaluated"] == []
-    answered = {(one["object"]["name"], one["object"]["namespace"]): one for one in found["answers"]}
+    report = json.loads(capsys.readouterr().out)
+    assert report["notEvaluated"] == []
+    answered = {(row["object"]["name"], row["object"]["namespace"]): row for row in report["answers"]}
     refused = 0
     for graph, reply in zip(graphs, replies, strict=True):
-        said = answered[graph["metadata"]["name"], graph["metadata"]["namespace"]]
+        offline = answered[graph["metadata"]["name"], graph["metadata"]["namespace"]]
         online = (reply.status, reply.body["message"] if reply.status != 201 else "", reply.warnings)
-        assert (said["status"], said["message"] if said["status"] != 201 else "", tuple(said["warnings"])) == online
+        assert (offline["status"], offline["message"] if offline["status"] != 201 else "", tuple(offline["warnings"])) == online
         refused += reply.status != 201
     assert 20 < refused < len(graphs) - 20
 
@@ -146,10 +146,10 @@ def test_a_parameter_that_may_not_be_read_is_not_evaluated_and_named(
     capsys.readouterr()
     words = ["--kubeconfig", str(plane.kubeconfig), "--context", USER]
     main(["check", "graphs", "--cluster", *words, "--no-defaults", "--select", "user/", "-o", "json"])
-    found = json.loads(capsys.readouterr().out)
-    told = {one["object"]["name"]: one["reason"] for one in found["notEvaluated"]}
+    report = json.loads(capsys.readouterr().out)
+    reasons = {note["object"]["name"]: note["reason"] for note in report["notEvaluated"]}
     for name, parameter in (("there-allow-warn-ignore", "limits"), ("gone-deny-deny-fail", "nothing")):
         forbidden = f'configmaps "{parameter}" is forbidden: User "{USER}" cannot get resource "configmaps"'
-        assert told[name].startswith(f"its parameter, the ConfigMap {parameter} of namespace {chat}, can't be read: ")
-        assert forbidden in told[name]
-    assert [one["rule"] for one in found["findings"]] == ["user/by-object"]
+        assert reasons[name].startswith(f"its parameter, the ConfigMap {parameter} of namespace {chat}, can't be read: ")
+        assert forbidden in reasons[name]
+    assert [finding["rule"] for finding in report["findings"]] == ["user/by-object"]

@@ -31,8 +31,8 @@ _BINDINGS: Final = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpol
 
 @pytest.fixture(scope="module")
 def plane(planes: Planes) -> Iterator[ControlPlane]:
-    with planes.lend() as found:
-        yield found
+    with planes.lend() as lent:
+        yield lent
 
 
 def _policy(**spec: Any) -> Node:
@@ -92,7 +92,7 @@ _VALUES: Final[tuple[Node, ...]] = ({}, {"values": []}, {"values": ["a"]})
 _SELECTORS: Final[tuple[Any, ...]] = (
     *({"matchLabels": {name: "a"}} for name in _NAMES),
     *({"matchLabels": {"a": name}} for name in _NAMES),
-    *({"matchExpressions": [{"key": "a", "operator": one, **more}]} for one in ("In", "Exists", "exists", "NotIn") for more in _VALUES),
+    *({"matchExpressions": [{"key": "a", "operator": word, **more}]} for word in ("In", "Exists", "exists", "NotIn") for more in _VALUES),
     {"matchExpressions": [{"key": "", "operator": "Exists"}]},
     {"matchExpressions": [{"key": "a", "operator": "In", "values": ["a b"]}]},
 )
@@ -152,15 +152,15 @@ _BINDING: Final[dict[str, tuple[Any, ...]]] = {
     "validationActions": (["Deny"], ["Deny", "Warn"], ["Deny", "Audit"], ["Warn", "Warn"], [], ["deny"], None),
     "paramRef": (
         *({"name": name, "parameterNotFoundAction": "Deny"} for name in _NAMES),
-        *({"name": "a", "parameterNotFoundAction": one} for one in ("Allow", "", "deny")),
-        *({"selector": one, "parameterNotFoundAction": "Allow"} for one in _SELECTORS[::3]),
+        *({"name": "a", "parameterNotFoundAction": action} for action in ("Allow", "", "deny")),
+        *({"selector": selector, "parameterNotFoundAction": "Allow"} for selector in _SELECTORS[::3]),
         {"name": "a"},
         {"parameterNotFoundAction": "Deny"},
         {"name": "a", "selector": {}, "parameterNotFoundAction": "Deny"},
         {"selector": {}, "parameterNotFoundAction": "Deny"},
         {"name": "a", "namespace": "A b", "parameterNotFoundAction": "Deny"},
     ),
-    "matchResources": ({}, *({field: one} for field, values in _MATCH.items() for one in values[::4])),
+    "matchResources": ({}, *({field: value} for field, values in _MATCH.items() for value in values[::4])),
 }
 
 
@@ -178,7 +178,7 @@ def _specs() -> Iterator[Node]:
     for field, values in _BINDING.items():
         for value in values:
             spec = {"policyName": "a", "validationActions": ["Deny"], field: value}
-            made = _policy(**dict.fromkeys(_SPEC), matchConstraints=None, **{name: one for name, one in spec.items() if one is not None})
+            made = _policy(**dict.fromkeys(_SPEC), matchConstraints=None, **{name: it for name, it in spec.items() if it is not None})
             yield {**made, "kind": "ValidatingAdmissionPolicyBinding"}
 
 

@@ -37,12 +37,12 @@ EACH: Final = 50  # expressions of a policy
 @pytest.fixture(scope="module")
 def plane(planes: Planes) -> Iterator[ControlPlane]:
     """An API server with some of our kinds and Kubernetes' controllers."""
-    with planes.lend(managed=True) as found:
-        install(found, *(crd(kind, versions=[VERSION], line=LINE) for kind in KINDS))
+    with planes.lend(managed=True) as lent:
+        install(lent, *(crd(kind, versions=[VERSION], line=LINE) for kind in KINDS))
         for kind in KINDS:  # which the controller learns of a while after the API server serves it
             numbers = count()
-            wait_until(lambda kind=kind, numbers=numbers: _knows(found, kind, next(numbers)), f"{kind} being known", found.server)  # type: ignore[misc]
-        yield found
+            wait_until(lambda kind=kind, numbers=numbers: _knows(lent, kind, next(numbers)), f"{kind} being known", lent.server)  # type: ignore[misc]
+        yield lent
 
 
 def _knows(plane: ControlPlane, kind: str, number: int) -> bool:
@@ -55,9 +55,9 @@ def _knows(plane: ControlPlane, kind: str, number: int) -> bool:
 def _policy(name: str, kind: str, expressions: list[str]) -> Node:
     rule = {"apiGroups": [GROUP], "apiVersions": [VERSION], "operations": ["CREATE"], "resources": [BY_NAME[kind].plural]}
     half = len(expressions) // 2
-    validations: list[Node] = [{"expression": one} for one in expressions[:half]]
-    for one, text in zip(validations, expressions[half:], strict=False):
-        one["messageExpression"] = f"string({text})"
+    validations: list[Node] = [{"expression": expression} for expression in expressions[:half]]
+    for validation, text in zip(validations, expressions[half:], strict=False):
+        validation["messageExpression"] = f"string({text})"
     return bound_policy(name, {"resourceRules": [rule]}, validations)[0]
 
 
@@ -70,7 +70,7 @@ def _online(plane: ControlPlane, name: str) -> set[str]:
         return status if "observedGeneration" in status else None
 
     status = wait_until(checked, f"{name} being checked", plane.server)
-    return {one["fieldRef"] for one in (status.get("typeChecking") or {}).get("expressionWarnings") or ()}
+    return {warning["fieldRef"] for warning in (status.get("typeChecking") or {}).get("expressionWarnings") or ()}
 
 
 def test_warnings_by_the_schema_are_those_of_a_cluster(plane: ControlPlane) -> None:
@@ -81,7 +81,7 @@ def test_warnings_by_the_schema_are_those_of_a_cluster(plane: ControlPlane) -> N
         root = type_of_kind(kind, VERSION, LINE)
         policy = _policy(f"warned-{number}", kind, [writer.about("object", root) for _ in range(EACH)])
         assert (reply := _post(plane, policy)).status == 201, reply.body
-        offline = {format_path(one.path): one.text for one in find_warnings(read_policy(policy, (), ""), LINE)}
+        offline = {format_path(warning.path): warning.text for warning in find_warnings(read_policy(policy, (), ""), LINE)}
         online = _online(plane, f"warned-{number}")
         warned += len(online)
         for path in online ^ offline.keys():

@@ -34,9 +34,9 @@ def _remove(doctor: Doctor) -> None:
     spec = site.plane.request("GET", CRDS["dynamographdeployment"]).body["spec"]
     [[stored], [other]] = ([each["name"] for each in spec["versions"] if each["storage"] is storage] for storage in (True, False))
     seen: list[str] = []
-    while found := doctor.findings("--uninstall-check"):
-        assert found[0]["repair"] not in seen, found[0]
-        seen.append(found[0]["repair"])
+    while findings := doctor.findings("--uninstall-check"):
+        assert findings[0]["repair"] not in seen, findings[0]
+        seen.append(findings[0]["repair"])
         doctor.shell(seen[-1])
     assert [each.partition(" ")[2].partition(" -p ")[0] for each in seen[:2]] == [
         f"delete {kind}webhookconfiguration dynamo-webhooks-{kind}" for kind in ("mutating", "validating")

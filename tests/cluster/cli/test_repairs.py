@@ -30,16 +30,16 @@ from tests.cluster.provisioning import AUTHORITY, CRDS, JSON_PATCH, NAMESPACE, S
 @pytest.fixture(scope="module")
 def site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     made = make_definitions([kind.name for kind in KINDS], by_service(), Line.V1_2)
-    with installation(planes, tmp_path_factory.mktemp("repairs"), *made) as found:
-        yield found
+    with installation(planes, tmp_path_factory.mktemp("repairs"), *made) as installed:
+        yield installed
 
 
 @pytest.fixture(scope="module")
 def doctor(site: Site) -> Doctor:
     """Each test begins with a healthy installation, as the one before has left it."""
-    found = Doctor(site)
-    found.until(lambda wrong: not wrong, "a healthy installation")
-    return found
+    healthy = Doctor(site)
+    healthy.until(lambda wrong: not wrong, "a healthy installation")
+    return healthy
 
 
 def _encoded(data: bytes) -> str:
@@ -99,7 +99,7 @@ def test_the_repair_is_enough(doctor: Doctor, broken: Breakage) -> None:
             WAYS[broken.breaking](site)
         else:
             doctor.shell(broken.breaking)
-        wrong = doctor.until(lambda found: any(_is(broken, each) for each in found), "the cause being found")
+        wrong = doctor.until(lambda findings: any(_is(broken, each) for each in findings), "the cause being found")
         cause = next(each for each in wrong if _is(broken, each))
         pattern = ".*".join(map(re.escape, broken.repair.split("...")))
         assert re.fullmatch(pattern, cause["repair"], re.DOTALL), cause
@@ -107,23 +107,23 @@ def test_the_repair_is_enough(doctor: Doctor, broken: Breakage) -> None:
     finally:
         if paused:
             os.kill(paused, signal.SIGCONT)
-    doctor.until(lambda found: not found, f"nothing being wrong after {cause['repair']}")
+    doctor.until(lambda findings: not findings, f"nothing being wrong after {cause['repair']}")
 
 
-def _is(broken: Breakage, found: Finding) -> bool:
-    return found["check"] == broken.check and broken.words in found["text"]
+def _is(broken: Breakage, finding: Finding) -> bool:
+    return finding["check"] == broken.check and broken.words in finding["text"]
 
 
 def test_dry_run_requests_show_which_webhook_was_not_asked(doctor: Doctor) -> None:
     """Each with the repair that creates its configuration again."""
-    for kind, said in (("Mutating", "created without defaults"), ("Validating", "a wrong one was accepted")):
+    for kind, words in (("Mutating", "created without defaults"), ("Validating", "a wrong one was accepted")):
         name = f"dynamo-webhooks-{kind.lower()}"
         doctor.shell(f"kubectl delete {kind}WebhookConfiguration {name}")
-        found = doctor.until(lambda found, said=said: [each for each in found if said in each["text"]], "no webhook being asked")  # type: ignore[misc]
-        [repair] = {each["repair"] for each in found if said in each["text"]}
+        findings = doctor.until(lambda wrong, words=words: [each for each in wrong if words in each["text"]], "no webhook being asked")  # type: ignore[misc]
+        [repair] = {each["repair"] for each in findings if words in each["text"]}
         assert repair == RESTORED.format(f"{kind}WebhookConfiguration/{name}")
         doctor.shell(repair)
-        doctor.until(lambda found: not found, "webhooks being asked again")
+        doctor.until(lambda wrong: not wrong, "webhooks being asked again")
 
 
 def test_a_cluster_that_is_not_there_is_exit_code_6(site: Site, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

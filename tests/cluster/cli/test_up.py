@@ -32,17 +32,17 @@ NAMES: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1
 
 @pytest.fixture(scope="module")
 def plane(planes: Planes) -> Iterator[ControlPlane]:
-    with planes.lend(managed=True) as found, Pods(found):
-        yield found
+    with planes.lend(managed=True) as lent, Pods(lent):
+        yield lent
 
 
 def _there(plane: ControlPlane) -> set[str]:
     """All that isn't Kubernetes' own: what it makes for itself, it makes when it comes to it."""
-    found = set()
+    objects = set()
     for path in PATHS:
-        named = (one["metadata"] for one in plane.request("GET", path, accept=NAMES).done()["items"] or ())
-        found |= {(path, one.get("namespace", ""), one["name"]) for one in named}
-    return {" ".join(one) for one in found if not one[1].startswith("kube-") and one[2] not in ("default", "kube-root-ca.crt")}
+        named = (obj["metadata"] for obj in plane.request("GET", path, accept=NAMES).done()["items"] or ())
+        objects |= {(path, metadata.get("namespace", ""), metadata["name"]) for metadata in named}
+    return {" ".join(obj) for obj in objects if not obj[1].startswith("kube-") and obj[2] not in ("default", "kube-root-ca.crt")}
 
 
 def _wait_until_nothing_is_left(plane: ControlPlane, before: set[str]) -> None:
@@ -85,24 +85,24 @@ def test_what_a_killed_one_left_is_taken_over_or_removed(plane: ControlPlane, tm
     before = _there(plane)
     with trying(plane, tmp_path) as process:
         for more in ((), ("--clean",)):
-            code, said = _once(plane, *more)
-            assert (code, "another `up` serves the cluster at https://127.0.0.1:" in said) == (1, True), said
+            code, output = _once(plane, *more)
+            assert (code, "another `up` serves the cluster at https://127.0.0.1:" in output) == (1, True), output
         assert plane.kubectl("apply", "-f", "-", input=made()).code == 0
         process.kill()
-    assert any("dynamographdeployments" in one for one in _there(plane))
+    assert any("dynamographdeployments" in name for name in _there(plane))
     with trying(plane, tmp_path / "second") as process:
         assert plane.request("GET", GRAPHS.format("default") + "/g").status == 200
         process.kill()
-    code, said = _once(plane, "--clean")
-    assert code == 0, said
-    assert "removed 8 registrations" in said
+    code, output = _once(plane, "--clean")
+    assert code == 0, output
+    assert "removed 8 registrations" in output
     _wait_until_nothing_is_left(plane, before)
     assert _once(plane, "--clean") == (0, "nothing of `up` is there\n")
 
 
 def test_an_address_that_the_api_server_does_not_reach_is_named_with_another(plane: ControlPlane, tmp_path: Path) -> None:
     before = _there(plane)
-    code, said = _once(plane, "--address", "nowhere.invalid:0")
-    assert code == 1, said
-    assert re.search(r"the API server can't reach https://nowhere.invalid:\d+: .*; name an address of this machine .*--address", said)
+    code, output = _once(plane, "--address", "nowhere.invalid:0")
+    assert code == 1, output
+    assert re.search(r"the API server can't reach https://nowhere.invalid:\d+: .*; name an address of this machine .*--address", output)
     _wait_until_nothing_is_left(plane, before)

@@ -99,22 +99,22 @@ def _policy(name: str, constraints: Node, validations: list[Node], **more: Any) 
     spec = {"matchConstraints": constraints, "validations": validations, **more}
     bound = {"policyName": name, "validationActions": ["Warn"]}
     return [
-        {"apiVersion": f"{GROUP}/v1", "kind": f"ValidatingAdmissionPolicy{suffix}", "metadata": {"name": name}, "spec": said}
-        for suffix, said in (("", spec), ("Binding", bound))
+        {"apiVersion": f"{GROUP}/v1", "kind": f"ValidatingAdmissionPolicy{suffix}", "metadata": {"name": name}, "spec": part}
+        for suffix, part in (("", spec), ("Binding", bound))
     ]
 
 
 def policies() -> list[Node]:
     """All of them, each with a binding that warns, so that one write is judged by every one."""
-    found = []
+    objects = []
     for version, table in (("v1beta1", _V1BETA1), ("v1alpha1", _V1ALPHA1)):
-        for name, (expression, said) in table.items():
+        for name, (expression, fields) in table.items():
             extra = dict(_EXTRA.get(name, {}))
             rule = {"apiGroups": ["nvidia.com"], "apiVersions": [version], "operations": ["CREATE", "UPDATE"], "resources": [_GRAPHS]}
             constraints = {"resourceRules": [rule], **extra.pop("matchConstraints", {})}
-            validations = extra.pop("validations", [{"expression": expression, **said}])
-            found += _policy(name, constraints, validations, **extra)
-    return found
+            validations = extra.pop("validations", [{"expression": expression, **fields}])
+            objects += _policy(name, constraints, validations, **extra)
+    return objects
 
 
 GRAPHS: Final = 200
@@ -129,7 +129,7 @@ NEVER: Final = {"reads-nothing", "not-in-prod", "by-request", "new-object"}  # w
 def judged(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """An API server with both versions of graphs and all policies."""
     with converting_plane(planes, tmp_path_factory.mktemp("judged")) as (plane, _):
-        assert {_post(plane, one).status for one in policies()} == {201}
+        assert {_post(plane, policy).status for policy in policies()} == {201}
         probe = {
             "apiVersion": "nvidia.com/v1beta1",
             "kind": "DynamoGraphDeployment",
@@ -151,8 +151,8 @@ def _online(plane: ControlPlane, obj: Node) -> dict[str, str] | None:
     reply = plane.request("POST", f"{path_of(obj)}?dryRun=All", obj)
     if reply.status != 201:
         return None
-    found = (_WARNED.fullmatch(warning) for warning in reply.warnings)
-    return {one[1]: one[2] for one in found if one is not None}
+    matches = (_WARNED.fullmatch(warning) for warning in reply.warnings)
+    return {match[1]: match[2] for match in matches if match is not None}
 
 
 def _graphs() -> Iterator[Node]:
@@ -204,11 +204,11 @@ def test_policies_say_offline_what_an_api_server_says(
     (tmp_path / "graphs").mkdir()
     online: dict[str, dict[str, str]] = {}
     for obj in _graphs():
-        told = _online(judged, obj)
-        if told is not None:
+        warned = _online(judged, obj)
+        if warned is not None:
             name = obj["metadata"]["name"]
             (tmp_path / "graphs" / f"{name}.json").write_text(json.dumps(obj))
-            online[name] = told
+            online[name] = warned
         if len(online) == GRAPHS:
             break
     assert len(online) == GRAPHS
@@ -220,7 +220,7 @@ def test_policies_say_offline_what_an_api_server_says(
         if row["rule"].startswith("user/"):
             offline[row["object"]["name"]][row["rule"].removeprefix("user/")] = row["message"]
     assert [row for row in document["notEvaluated"] if row["rule"].startswith("user/")] == []
-    assert {policy for told in online.values() for policy in told} >= {one["metadata"]["name"] for one in policies()} - NEVER
+    assert {policy for names in online.values() for policy in names} >= {item["metadata"]["name"] for item in policies()} - NEVER
     different = {name: (online[name], offline[name]) for name in online if online[name] != offline[name]}
     assert different == {}
 
@@ -235,7 +235,7 @@ def test_the_policies_of_a_cluster_are_printed_as_rules_from_takes_them(
     (tmp_path / ".dynamo-webhooks.yaml").write_text("rules-from: [policies.yaml]\n")
     assert main(["rules", "-o", "json"]) == 0
     names = {row["name"] for row in json.loads(capsys.readouterr().out)}
-    assert {f"user/{one['metadata']['name']}" for one in policies()} <= names
+    assert {f"user/{policy['metadata']['name']}" for policy in policies()} <= names
 
 
 def test_a_refusal_is_answered_in_the_words_of_the_api_server(
@@ -249,7 +249,7 @@ def test_a_refusal_is_answered_in_the_words_of_the_api_server(
         matched["resourceNames"] = [graph["metadata"]["name"]]
         policy, binding = _policy(f"refuses-{name}", {"resourceRules": [matched]}, [{"expression": "false", **more}])
         binding["spec"]["validationActions"] = ["Deny"]
-        assert {_post(judged, one).status for one in (policy, binding)} == {201}
+        assert {_post(judged, obj).status for obj in (policy, binding)} == {201}
         (tmp_path / "policies.yaml").write_text(yaml.safe_dump_all([policy, binding]))
         (tmp_path / "graph.json").write_text(json.dumps(graph))
         reply = wait_until(partial(_refused, judged, graph), "the policy being in force", judged.server)

@@ -190,9 +190,9 @@ DIFFERENT_DOCUMENTS: Final = {
 @pytest.fixture(scope="module")
 def plane(planes: Planes) -> Iterator[ControlPlane]:
     """An API server that knows the one kind of all documents."""
-    with planes.lend() as found:
-        install(found, build("DynamoModel", line=Line.V1_2))
-        yield found
+    with planes.lend() as lent:
+        install(lent, build("DynamoModel", line=Line.V1_2))
+        yield lent
 
 
 Read: TypeAlias = list[str] | None  # the documents as JSON in one spelling; None for what is refused
@@ -212,8 +212,8 @@ def _objects(output: str) -> Iterator[Any]:
     """The objects of an output, without what kubectl adds: the default namespace."""
     decoder, rest = json.JSONDecoder(), output.strip()
     while rest:
-        found, end = decoder.raw_decode(rest)
-        for obj in found["items"] if found["kind"] == "List" else [found]:
+        document, end = decoder.raw_decode(rest)
+        for obj in document["items"] if document["kind"] == "List" else [document]:
             del obj["metadata"]["namespace"]
             yield obj
         rest = rest[end:].strip()
@@ -246,16 +246,16 @@ def _disagreements(plane: ControlPlane, texts: Iterable[str]) -> Iterator[str]:
     """Reads each text with a kubectl of its own."""
     texts = list(texts)
     with ThreadPoolExecutor(2) as pool:
-        for text, (theirs, said) in zip(texts, pool.map(lambda text: _kubectl(plane, text), texts), strict=True):
+        for text, (theirs, message) in zip(texts, pool.map(lambda text: _kubectl(plane, text), texts), strict=True):
             if (ours := _ours(text)) != theirs:
-                yield f"{text.removeprefix(HEAD)!r}: kubectl {said if theirs is None else theirs}, we {ours}"
+                yield f"{text.removeprefix(HEAD)!r}: kubectl {message if theirs is None else theirs}, we {ours}"
 
 
 def test_words_are_read_alike(plane: ControlPlane) -> None:
     """Several hundred in one go."""
     assert len(WORDS) > 380
-    theirs, said = _kubectl(plane, "---\n".join(map(_document, WORDS)))
-    assert theirs is not None, said
+    theirs, message = _kubectl(plane, "---\n".join(map(_document, WORDS)))
+    assert theirs is not None, message
     ours = [(_ours(_document(word)) or ["refused"])[0] for word in WORDS]
     wrong = [f"{word!r}: kubectl {there}, we {here}" for word, there, here in zip(WORDS, theirs, ours, strict=True) if there != here]
     assert wrong == []

@@ -44,7 +44,7 @@ def neighbourhood(planes: Planes, home: Path, *components: str, nodes: int = 4, 
     """Runs everything, with `orchestrators.lws.enabled: true`, because Volcano is not there; its `pods` do nothing: kubelets are kwok's."""
     version = f"{line}.0"
     sets = LWS if line < Line.V1_7 else LWS_0_9  # the first release with DisaggregatedSets
-    built = [wanted(one) for one in (sets, SCHEDULER, KWOK)]
+    built = [wanted(program) for program in (sets, SCHEDULER, KWOK)]
     with contextlib.ExitStack() as stack:
         admission = stack.enter_context(serving(home / "serve", {**SERVED, "operatorVersion": version}))
         plane = stack.enter_context(planes.lend())
@@ -100,7 +100,7 @@ def leader_worker_sets(plane: ControlPlane, built: Path) -> Iterator[Process]:
     definitions = [yaml.safe_load(file.read_text()) for file in sorted((built / "config/crd/bases").glob("*.yaml"))]
     plane.apply(*definitions)
     # its controller looks for the kind when it starts, and again ten seconds later
-    groups = [f"/apis/{one['spec']['group']}/v1" for one in definitions]
+    groups = [f"/apis/{definition['spec']['group']}/v1" for definition in definitions]
     wait_until(lambda: all(map(plane.serves, groups)), f"{' and '.join(groups)} being discovered", plane.server)
     command: list[str | Path] = [built / "lws", "--config", home / "config.yaml", "--kubeconfig", plane.kubeconfig]
     with running(Process("lws", command, home / "lws.log")) as process:
@@ -114,14 +114,14 @@ def leader_worker_sets(plane: ControlPlane, built: Path) -> Iterator[Process]:
 
 def _registered(configurations: Iterator[Node], url: str, bundle: bytes) -> Iterator[Node]:
     """Webhook configurations by URL; those of pods ask only for pods of sets, as upstream's patches of these files have it."""
-    for found in configurations:
-        found["metadata"]["name"] = f"lws-{found['metadata']['name']}"
-        for entry in found["webhooks"]:
+    for configuration in configurations:
+        configuration["metadata"]["name"] = f"lws-{configuration['metadata']['name']}"
+        for entry in configuration["webhooks"]:
             path = entry["clientConfig"]["service"]["path"]
             entry["clientConfig"] = {"url": f"{url}{path}", "caBundle": base64.b64encode(bundle).decode()}
             if entry["rules"][0]["resources"] == ["pods"]:
                 entry["objectSelector"] = _PODS_OF_SETS
-        yield found
+        yield configuration
 
 
 @contextlib.contextmanager
@@ -149,7 +149,7 @@ def add_nodes(plane: ControlPlane, count: int) -> None:
     """Adds nodes with GPUs, of two architectures by turns, whose drivers offer GPUs and channels of compute domains by claims, too."""
     names = [f"node-{number}" for number in range(count)]
     if plane.has_devices:
-        classes = ({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": one}, "spec": {}} for one in DEVICES)
+        classes = ({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": kind}, "spec": {}} for kind in DEVICES)
         plane.apply(*classes, *(_devices(name, driver) for name in names for driver in DEVICES.values()))
     for number, name in enumerate(names):
         labels = {**_LABELS, "kubernetes.io/hostname": name, "kubernetes.io/arch": ("arm64", "amd64")[number % 2]}
@@ -173,6 +173,6 @@ def left_over(site: Reconciled, namespace: str) -> list[str]:
     listed = site.plane.kubectl("api-resources", "--verbs=list", "--namespaced", "-o", "name")
     assert listed.code == 0, listed.stderr
     kinds = [name for name in listed.stdout.split() if not name.startswith("events")]
-    found = site.plane.kubectl("get", ",".join(kinds), "-n", namespace, "-o", "json").json()["items"]
-    named = (f"{one['kind']} {one['metadata']['name']}" for one in found if one["metadata"]["name"] not in ("default", "kube-root-ca.crt"))
+    items = site.plane.kubectl("get", ",".join(kinds), "-n", namespace, "-o", "json").json()["items"]
+    named = (f"{obj['kind']} {obj['metadata']['name']}" for obj in items if obj["metadata"]["name"] not in ("default", "kube-root-ca.crt"))
     return sorted(named)

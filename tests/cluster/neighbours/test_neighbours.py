@@ -18,8 +18,8 @@ SCALERS: Final = "/apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers"
 
 @pytest.fixture(scope="module")
 def site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reconciled]:
-    with neighbourhood(planes, tmp_path_factory.mktemp("neighbours"), "components/topology-labels") as found:
-        yield found
+    with neighbourhood(planes, tmp_path_factory.mktemp("neighbours"), "components/topology-labels") as started:
+        yield started
 
 
 def _multinode(namespace: str, nodes: int = 2) -> Node:
@@ -80,12 +80,12 @@ def test_workers_get_the_label_of_the_node_that_the_scheduler_chose(site: Reconc
 
     def placed() -> dict[str, tuple[str | None, str]]:
         items = site.plane.request("GET", PODS.format(namespace)).body["items"]
-        return {one["metadata"]["name"]: (one["metadata"]["labels"].get(key), zones[one["spec"]["nodeName"]]) for one in items}
+        return {pod["metadata"]["name"]: (pod["metadata"]["labels"].get(key), zones[pod["spec"]["nodeName"]]) for pod in items}
 
     workers = {name for name in placed() if "frontend" not in name}
     assert len(workers) == 4
-    site.until(lambda: all(found == wanted for name, (found, wanted) in placed().items() if name in workers), "each worker's label")
-    assert [found for name, (found, _) in placed().items() if name not in workers] == [None]
+    site.until(lambda: all(label == wanted for name, (label, wanted) in placed().items() if name in workers), "each worker's label")
+    assert [label for name, (label, _) in placed().items() if name not in workers] == [None]
     assert site.plane.request("DELETE", f"{GRAPHS.format(namespace)}/g").status == 200
     site.until(lambda: not left_over(site, namespace), "everything being collected")
 
@@ -93,11 +93,11 @@ def test_workers_get_the_label_of_the_node_that_the_scheduler_chose(site: Reconc
 def _settled_at(site: Reconciled, namespace: str, adapters: list[str], replicas: int) -> bool:
     """Whether graph, adapters and autoscalers agree on a number, and the autoscalers want no other."""
     components = site.get(GRAPHS, namespace, "g")["spec"]["components"]
-    if any(one["replicas"] != replicas for one in components if "scalingAdapter" in one):
+    if any(part["replicas"] != replicas for part in components if "scalingAdapter" in part):
         return False
     for name in adapters:
-        wanted, said = site.get(ADAPTERS, namespace, name)["status"], site.get(SCALERS, namespace, name).get("status", {})
-        if (wanted["replicas"], said.get("currentReplicas"), said.get("desiredReplicas")) != (replicas,) * 3:
+        wanted, status = site.get(ADAPTERS, namespace, name)["status"], site.get(SCALERS, namespace, name).get("status", {})
+        if (wanted["replicas"], status.get("currentReplicas"), status.get("desiredReplicas")) != (replicas,) * 3:
             return False
     return True
 
@@ -124,8 +124,8 @@ def test_autoscalers_grow_and_shrink_components_through_their_adapters(site: Rec
     site.until(partial(_settled_at, site, namespace, adapters, 1), "both components having shrunk")
     site.ready(namespace)
     for name in adapters:
-        conditions = {one["type"]: one["status"] for one in site.get(SCALERS, namespace, name)["status"]["conditions"]}
+        conditions = {condition["type"]: condition["status"] for condition in site.get(SCALERS, namespace, name)["status"]["conditions"]}
         assert (conditions["AbleToScale"], conditions["ScalingActive"]) == ("True", "True")
     pods = site.plane.request("GET", PODS.format(namespace)).body["items"]
-    assert len([one for one in pods if "deletionTimestamp" not in one["metadata"]]) == 3
+    assert len([pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]) == 3
     assert site.plane.request("DELETE", f"{GRAPHS.format(namespace)}/g").status == 200

@@ -38,9 +38,9 @@ _RECONCILES: Final = 'dynamo_operator_reconcile_errors_total{namespace="n", reso
 _OBJECTS: Final = "dynamo_operator_resources_total"
 
 
-def _gauge(metric: str, fires: str, silent: str, at: int, labels: str = POD, value: str = "", **told: str) -> Case:
+def _gauge(metric: str, fires: str, silent: str, at: int, labels: str = POD, value: str = "", **expected: str) -> Case:
     series = f"{OWN}{metric}{{{labels}}}"
-    return Case(at, {series: fires}, {series: silent}, told or {"namespace": "n"}, value)
+    return Case(at, {series: fires}, {series: silent}, expected or {"namespace": "n"}, value)
 
 
 def _spread(name: str, labels: str, bounds: tuple[str, ...], slow: str) -> Series:
@@ -194,9 +194,9 @@ def rules(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         objects = charted("dynamo-system", "monitoring.rules.enabled=true")
     else:
         objects = composed(home, "self-signed", "monitoring")
-    [found] = of_kind(objects, "PrometheusRule")
+    [resource] = of_kind(objects, "PrometheusRule")
     file = home / "rules.yaml"
-    file.write_text(yaml.safe_dump(found["spec"]))
+    file.write_text(yaml.safe_dump(resource["spec"]))
     return file
 
 
@@ -226,11 +226,11 @@ def test_each_alert_fires_and_stays_silent(rules: Path) -> None:
     _promtool("test", "rules", file)
 
 
-def _test(alert: Node, case: Case, series: Series, told: list[Node]) -> Node:
+def _test(alert: Node, case: Case, series: Series, expected: list[Node]) -> Node:
     return {
         "interval": "1m",
         "input_series": [{"series": name, "values": values} for name, values in series.items()],
-        "alert_rule_test": [{"eval_time": f"{case.at}m", "alertname": alert["alert"], "exp_alerts": told}],
+        "alert_rule_test": [{"eval_time": f"{case.at}m", "alertname": alert["alert"], "exp_alerts": expected}],
     }
 
 

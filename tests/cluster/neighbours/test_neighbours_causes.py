@@ -103,10 +103,10 @@ def _unplaced(message: str) -> Node:
 
 def _withhold(objects: list[Node]) -> Node:
     """Takes the right to create workloads from the reconciler's cluster role; gives a role of it, to be bound in namespaces."""
-    [role] = [one for one in of_kind(objects, "ClusterRole") if one["metadata"]["name"] == ACCOUNT]
-    found = [rule for rule in role["rules"] if _WORKLOADS & {*rule["resources"]}]
-    granted = [{**rule, "verbs": ["create"]} for rule in found]
-    for rule in found:
+    [role] = [obj for obj in of_kind(objects, "ClusterRole") if obj["metadata"]["name"] == ACCOUNT]
+    rules = [rule for rule in role["rules"] if _WORKLOADS & {*rule["resources"]}]
+    granted = [{**rule, "verbs": ["create"]} for rule in rules]
+    for rule in rules:
         rule["verbs"] = [verb for verb in rule["verbs"] if verb != "create"]
     return {**role, "metadata": {"name": "workloads"}, "rules": granted}
 
@@ -140,7 +140,7 @@ CAUSES: Final = (
 
 
 def test_the_page_has_the_table() -> None:
-    rows = [f"| {one.name} | `{one.said}` |" for one in CAUSES]
+    rows = [f"| {cause.name} | `{cause.said}` |" for cause in CAUSES]
     assert "\n".join(("| Why pods don't run | The message has |", "|---|---|", *rows)) in PAGE.read_text(encoding="utf-8")
 
 
@@ -150,18 +150,18 @@ def site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[R
     with contextlib.ExitStack() as stack:
         objects = charted(NAMESPACE, "reconciler.orchestrators=true")
         objects.append(_withhold(objects))
-        found = stack.enter_context(installed(planes, home, objects=objects, definitions=definitions()))
+        started = stack.enter_context(installed(planes, home, objects=objects, definitions=definitions()))
         change_configuration(home, orchestrators={"lws": {"enabled": True}})
-        found.neighbours.append(stack.enter_context(controllers(found.plane)))
-        found.neighbours.append(stack.enter_context(leader_worker_sets(found.plane, built)))
-        stack.enter_context(Grove(found.plane))
-        found.reconcile()
-        yield found
+        started.neighbours.append(stack.enter_context(controllers(started.plane)))
+        started.neighbours.append(stack.enter_context(leader_worker_sets(started.plane, built)))
+        stack.enter_context(Grove(started.plane))
+        started.reconcile()
+        yield started
 
 
 @pytest.mark.parametrize("orchestrator", ORCHESTRATORS)
 def test_the_cause_is_in_the_condition_and_in_an_event(site: Reconciled, orchestrator: str) -> None:
-    namespaces = [(one, site.plane.namespace()) for one in CAUSES]
+    namespaces = [(case, site.plane.namespace()) for case in CAUSES]
     site.plane.apply(*(_grant(namespace) for cause, namespace in namespaces if cause is not _FORBIDDEN))
     for cause, namespace in namespaces:
         if cause.before is not None:
@@ -185,7 +185,7 @@ def test_the_cause_is_in_the_condition_and_in_an_event(site: Reconciled, orchest
     try:
         site.until(told, "each cause being told")
     finally:
-        print(waited, *(site.condition(namespace) for one, namespace in namespaces if one.name not in waited))
+        print(waited, *(site.condition(namespace) for case, namespace in namespaces if case.name not in waited))
     most = MAX_TOLD_SECONDS + len(CAUSES)  # a second to make each
     assert max(waited.values()) < most, waited
 
@@ -197,10 +197,10 @@ def _write_status(site: Reconciled, namespace: str, status: Node) -> None:
             site.plane.request("PATCH", path, {"status": status}, kind=MERGE)
 
 
-def _is_told(site: Reconciled, namespace: str, said: str) -> bool:
+def _is_told(site: Reconciled, namespace: str, words: str) -> bool:
     conditions = site.get(GRAPHS, namespace, "g").get("status", {}).get("conditions", [])
     events = site.plane.request("GET", EVENTS.format(namespace)).body["items"]
     messages = [
-        one["message"] for one in events if (one["involvedObject"]["kind"], one["involvedObject"]["name"]) == ("DynamoGraphDeployment", "g")
+        obj["message"] for obj in events if (obj["involvedObject"]["kind"], obj["involvedObject"]["name"]) == ("DynamoGraphDeployment", "g")
     ]
-    return all(any(said in text for text in texts) for texts in (messages, [one.get("message", "") for one in conditions]))
+    return all(any(words in text for text in texts) for texts in (messages, [condition.get("message", "") for condition in conditions]))

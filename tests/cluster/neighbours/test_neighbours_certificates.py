@@ -24,7 +24,7 @@ Node = dict[str, Any]
 CERTIFICATES: Final = f"/apis/cert-manager.io/v1/namespaces/{NAMESPACE}/certificates"
 ROOT: Final = "dynamo-webhooks-root"
 LEAF: Final = "dynamo-webhooks-serving"
-PATIENCE: Final = 120.0
+WAIT_SECONDS: Final = 120.0
 
 
 @contextlib.contextmanager
@@ -34,7 +34,7 @@ def cert_manager(plane: ControlPlane) -> Iterator[Process]:
     texts = [file.read_text() for file in sorted((built / "crds").glob("crd-*.yaml"))]
     # the chart's labels
     plane.apply(
-        *(yaml.safe_load(re.sub(r"^ *(app|app\.kubernetes\.io/\S+|# Generated labels.*): .*\{\{.*$", "", one, flags=re.M)) for one in texts)
+        *(yaml.safe_load(re.sub(r"^ *(app|app\.kubernetes\.io/\S+|# Generated labels.*): .*\{\{.*$", "", crd, flags=re.M)) for crd in texts)
     )
     wait_until(lambda: plane.request("GET", CERTIFICATES).status == 200, "certificates being served", plane.server)
     [port] = free_ports(1)
@@ -47,17 +47,17 @@ def cert_manager(plane: ControlPlane) -> Iterator[Process]:
 @pytest.fixture(scope="module")
 def site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     """The installation with two servers and a provisioner, and certificates of cert-manager."""
-    with installed(planes, tmp_path_factory.mktemp("cert-manager"), "cert-manager") as found, cert_manager(found.plane):
-        found.plane.apply(*of_kind(found.objects, "Issuer", "Certificate"))
+    with installed(planes, tmp_path_factory.mktemp("cert-manager"), "cert-manager") as started, cert_manager(started.plane):
+        started.plane.apply(*of_kind(started.objects, "Issuer", "Certificate"))
         for name in ("server-1", "server-2"):
-            found.serve(name)
-        found.provision()
-        _settled(found)
-        yield found
+            started.serve(name)
+        started.provision()
+        _settled(started)
+        yield started
 
 
 def _settled(site: Installed) -> None:
-    wait_until(lambda: _is_settled(site), "all being settled", *site.servers.values(), *site.provisioners.values(), patience=PATIENCE)
+    wait_until(lambda: _is_settled(site), "all being settled", *site.servers.values(), *site.provisioners.values(), patience=WAIT_SECONDS)
 
 
 def _is_settled(site: Installed) -> bool:
@@ -72,9 +72,9 @@ def _is_settled(site: Installed) -> bool:
 def _renew(site: Installed, name: str) -> None:
     """Asks for a new certificate as `cmctl renew` does."""
     condition = {"type": "Issuing", "status": "True", "reason": "ManuallyTriggered", "lastTransitionTime": "2026-01-01T00:00:00Z"}
-    found = site.get(f"{CERTIFICATES}/{name}")
-    assert found is not None
-    others = [each for each in found["status"]["conditions"] if each["type"] != "Issuing"]
+    certificate = site.get(f"{CERTIFICATES}/{name}")
+    assert certificate is not None
+    others = [each for each in certificate["status"]["conditions"] if each["type"] != "Issuing"]
     site.patch(f"{CERTIFICATES}/{name}/status", {"status": {"conditions": [*others, condition]}})
 
 
@@ -87,7 +87,7 @@ def test_certificates_are_issued_published_and_renewed_and_no_request_fails(site
         for name in (LEAF, ROOT, LEAF):  # the same issuer; a new one, which signs nothing yet; a leaf of that
             renewed = partial(_is_newer, site, name, _version(site, name))
             _renew(site, name)
-            wait_until(renewed, f"{name} being renewed", patience=PATIENCE)
+            wait_until(renewed, f"{name} being renewed", patience=WAIT_SECONDS)
             _settled(site)
             load.wait_for(200)
     finally:
@@ -97,9 +97,9 @@ def test_certificates_are_issued_published_and_renewed_and_no_request_fails(site
 
 
 def _version(site: Installed, name: str) -> int:
-    found = site.get(f"{CERTIFICATES}/{name}")
-    assert found is not None
-    return int(found["status"].get("revision", 0))
+    certificate = site.get(f"{CERTIFICATES}/{name}")
+    assert certificate is not None
+    return int(certificate["status"].get("revision", 0))
 
 
 def _is_newer(site: Installed, name: str, before: int) -> bool:

@@ -23,8 +23,8 @@ NAME: Final = "llama-70b-disaggregated-serving"  # as long as a set's name may b
 
 @pytest.fixture(scope="module")
 def site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reconciled]:
-    with neighbourhood(planes, tmp_path_factory.mktemp("sets"), line=Line.V1_7) as found:
-        yield found
+    with neighbourhood(planes, tmp_path_factory.mktemp("sets"), line=Line.V1_7) as started:
+        yield started
 
 
 def _graph(namespace: str) -> Node:
@@ -42,13 +42,13 @@ def _ready(site: Reconciled, namespace: str) -> bool:
 
 def _uids(site: Reconciled, namespace: str) -> set[str]:
     """The pods of a namespace."""
-    return {one["metadata"]["uid"] for one in site.plane.request("GET", f"/api/v1/namespaces/{namespace}/pods").body["items"]}
+    return {pod["metadata"]["uid"] for pod in site.plane.request("GET", f"/api/v1/namespaces/{namespace}/pods").body["items"]}
 
 
 def _revisions(site: Reconciled, namespace: str) -> dict[str, str]:
     """The Services of roles, with the revision that each selects; the set's controller has others of its own."""
-    found = {name: site.get(SERVICES, namespace, name)["spec"].get("selector") or {} for name in site.names(SERVICES, namespace)}
-    return {name: one[REVISION] for name, one in found.items() if REVISION in one and not name.endswith("-prv")}
+    selectors = {name: site.get(SERVICES, namespace, name)["spec"].get("selector") or {} for name in site.names(SERVICES, namespace)}
+    return {name: selector[REVISION] for name, selector in selectors.items() if REVISION in selector and not name.endswith("-prv")}
 
 
 def _change(site: Reconciled, namespace: str, change: Any) -> None:
@@ -73,13 +73,13 @@ def test_a_graph_runs_as_a_set_scales_rolls_and_goes(site: Reconciled) -> None:
     assert len(first) == 2
     pods = _uids(site, namespace)
 
-    _change(site, namespace, lambda one: one.update(replicas=2))
+    _change(site, namespace, lambda role: role.update(replicas=2))
     site.until(lambda: site.get(GRAPHS, namespace, NAME)["status"]["components"]["decode"].get("readyReplicas") == 2, "two replicas")
     site.until(lambda: _ready(site, namespace), "the graph being ready with two replicas")
     assert pods < _uids(site, namespace)  # no pod was made anew
     assert _revisions(site, namespace) == first
 
-    _change(site, namespace, lambda one: one["podTemplate"]["spec"]["containers"][0].update(image="img:2"))
+    _change(site, namespace, lambda role: role["podTemplate"]["spec"]["containers"][0].update(image="img:2"))
     site.until(lambda: not _ready(site, namespace), "the roll being seen")
     site.until(lambda: _ready(site, namespace) and len(_revisions(site, namespace)) == 2, "the graph being ready after the roll")
     then = _revisions(site, namespace)

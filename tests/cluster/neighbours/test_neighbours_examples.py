@@ -67,8 +67,8 @@ class Example:
             if not claim:
                 metadata = {"name": name, "namespace": namespace}
                 yield {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": {**spec, "storageClassName": ""}}
-        named = {one.get("resourceClaimTemplateName") for found in self.templates for one in found["spec"].get("resourceClaims") or []}
-        for name in sorted(named - {None} - {one["metadata"]["name"] for one in self.made("ResourceClaimTemplate")}):
+        named = {entry.get("resourceClaimTemplateName") for pod in self.templates for entry in pod["spec"].get("resourceClaims") or []}
+        for name in sorted(named - {None} - {child["metadata"]["name"] for child in self.made("ResourceClaimTemplate")}):
             request = {"name": "channel", "exactly": {"deviceClassName": CHANNELS}}
             metadata = {"name": name, "namespace": namespace}
             spec = {"spec": {"devices": {"requests": [request]}}}
@@ -76,7 +76,7 @@ class Example:
 
     def made(self, kind: str) -> list[Node]:
         """Its own children of a kind."""
-        return [one for one in _children(self.manifest) if one["kind"] == kind]
+        return [child for child in _children(self.manifest) if child["kind"] == kind]
 
 
 def examples() -> Iterator[Example]:
@@ -94,21 +94,21 @@ def _example(id_: str, obj: Node) -> Example:
     metadata = {"name": obj["metadata"]["name"], "namespace": "demo"}
     manifest = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": metadata, "spec": _without_nulls(obj["spec"])}
     children = _children(manifest)
-    templates = [one["spec"]["template"] for one in children if one["kind"] == "Deployment"]
-    for one in children:
-        if one["kind"] == "LeaderWorkerSet":
-            templates += [one["spec"]["leaderWorkerTemplate"][f"{role}Template"] for role in ("leader", "worker")]
-    volumes = [volume for found in templates for volume in found["spec"].get("volumes") or []]
-    claims: dict[str, Node] = {one["persistentVolumeClaim"]["claimName"]: {} for one in volumes if "persistentVolumeClaim" in one}
-    claims |= {one["metadata"]["name"]: one for one in children if one["kind"] == "PersistentVolumeClaim"}
+    templates = [child["spec"]["template"] for child in children if child["kind"] == "Deployment"]
+    for child in children:
+        if child["kind"] == "LeaderWorkerSet":
+            templates += [child["spec"]["leaderWorkerTemplate"][f"{role}Template"] for role in ("leader", "worker")]
+    volumes = [volume for template in templates for volume in template["spec"].get("volumes") or []]
+    claims: dict[str, Node] = {volume["persistentVolumeClaim"]["claimName"]: {} for volume in volumes if "persistentVolumeClaim" in volume}
+    claims |= {claim["metadata"]["name"]: claim for claim in children if claim["kind"] == "PersistentVolumeClaim"}
     return Example(id_, manifest, templates, claims)
 
 
 def _without_nulls(value: Any) -> Any:
     """A client in Go wrote null for lists that it hadn't; a manifest says nothing there."""
     if isinstance(value, dict):
-        return {name: _without_nulls(one) for name, one in value.items() if one is not None}
-    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
+        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def _children(manifest: Node) -> list[Node]:
@@ -120,7 +120,7 @@ def _children(manifest: Node) -> list[Node]:
         "clusterTopologies": {"default": ("zone", "rack", "host")},
     }
     done = render(stored(copy.deepcopy(manifest), **facts), Settings(operator_version=VERSION, grove=False, lws=True))
-    assert not done.problems, [str(one) for one in done.problems]
+    assert not done.problems, [str(problem) for problem in done.problems]
     return done.children
 
 
@@ -157,21 +157,21 @@ class Running:
         return self.site.get(GRAPHS, self.namespace, self.name)
 
     def says_ready(self) -> bool:
-        found = self.graph()
-        status = found.get("status", {})
-        return (status.get("state"), status.get("observedGeneration")) == ("successful", found["metadata"]["generation"])
+        graph = self.graph()
+        status = graph.get("status", {})
+        return (status.get("state"), status.get("observedGeneration")) == ("successful", graph["metadata"]["generation"])
 
     def says(self) -> list[str]:
         """How many pods it has, and what it, its sets and pods that aren't ready say."""
         pods = [pod for pod in self.pods() if not _ready(pod)]
         sets = self.site.plane.request("GET", SETS.format(self.namespace)).body["items"]
-        said = [f"{one['metadata']['name']}: {one.get('status', {}).get('conditions')}" for one in (self.graph(), *sets, *pods)]
-        return [f"{len(self.pods())} of {self.wanted()} pods", *said]
+        lines = [f"{obj['metadata']['name']}: {obj.get('status', {}).get('conditions')}" for obj in (self.graph(), *sets, *pods)]
+        return [f"{len(self.pods())} of {self.wanted()} pods", *lines]
 
     def pods(self) -> list[Node]:
         """Those that are there to stay."""
-        found = self.site.plane.request("GET", PODS.format(self.namespace)).body["items"]
-        return [one for one in found if "deletionTimestamp" not in one["metadata"]]
+        pods = self.site.plane.request("GET", PODS.format(self.namespace)).body["items"]
+        return [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
 
     def runs(self, image: str = "") -> bool:
         """Whether it has as many pods as it asks for, and all are ready; with `image`, those that have been rolled to it."""
@@ -180,12 +180,12 @@ class Running:
     def wanted(self) -> int:
         """The pods that the graph asks for: a component's default is one replica on one node."""
         components = self.graph()["spec"]["components"]
-        return sum(one.get("replicas", 1) * (one.get("multinode") or {}).get("nodeCount", 1) for one in components)
+        return sum(component.get("replicas", 1) * (component.get("multinode") or {}).get("nodeCount", 1) for component in components)
 
     def scaled(self) -> Node:
         """The component that is made bigger: one with an adapter, or else on several nodes."""
         components = self.graph()["spec"]["components"]
-        return max(components, key=lambda one: ("scalingAdapter" in one, "multinode" in one))
+        return max(components, key=lambda component: ("scalingAdapter" in component, "multinode" in component))
 
     def has(self, replicas: int) -> bool:
         """Whether that component has a number of replicas."""
@@ -225,61 +225,61 @@ def _until_all_run(running: list[Running], what: str, image: str = "") -> None:
     """Waits until all graphs say that they are ready. Then all of their pods must be."""
     site = running[0].site
     try:
-        site.until(lambda: all(one.says_ready() for one in running), what)
+        site.until(lambda: all(run.says_ready() for run in running), what)
     except StartError as late:
-        raise AssertionError("\n".join(f"{one.example.id} {one.name}: {one.says()}" for one in running if not one.says_ready())) from late
-    wrong = [f"{one.example.id} {one.name}: {one.says()}" for one in running if not one.runs(image)]
+        raise AssertionError("\n".join(f"{run.example.id} {run.name}: {run.says()}" for run in running if not run.says_ready())) from late
+    wrong = [f"{run.example.id} {run.name}: {run.says()}" for run in running if not run.runs(image)]
     assert not wrong, "\n".join(wrong)
 
 
 def _create(running: list[Running]) -> None:
-    for one in running:
-        manifest = {**one.example.manifest, "metadata": {"name": one.name, "namespace": one.namespace}}
-        one.site.plane.apply(*one.example.beside(one.namespace), manifest)
+    for run in running:
+        manifest = {**run.example.manifest, "metadata": {"name": run.name, "namespace": run.namespace}}
+        run.site.plane.apply(*run.example.beside(run.namespace), manifest)
     _until_all_run(running, "all of them being ready")
-    for one in running:
-        sets = one.site.plane.request("GET", SETS.format(one.namespace)).body["items"]
-        deployments = one.site.names(DEPLOYMENTS, one.namespace)
-        assert len(sets) == len([each for each in one.graph()["spec"]["components"] if "multinode" in each]), one.example.id
-        assert len(sets) + len(deployments) == len(one.graph()["spec"]["components"])
+    for run in running:
+        sets = run.site.plane.request("GET", SETS.format(run.namespace)).body["items"]
+        deployments = run.site.names(DEPLOYMENTS, run.namespace)
+        assert len(sets) == len([each for each in run.graph()["spec"]["components"] if "multinode" in each]), run.example.id
+        assert len(sets) + len(deployments) == len(run.graph()["spec"]["components"])
 
 
 def _grow(running: list[Running]) -> None:
-    for one in running:
-        component = one.scaled()
+    for run in running:
+        component = run.scaled()
         more = component.get("replicas", 1) + 1
         if "scalingAdapter" in component:
-            [adapter] = [name for name in one.site.names(ADAPTERS, one.namespace) if name.endswith(component["name"].lower())]
+            [adapter] = [name for name in run.site.names(ADAPTERS, run.namespace) if name.endswith(component["name"].lower())]
             resource = f"dynamographdeploymentscalingadapter/{adapter}"
-            done = one.site.plane.kubectl("scale", "-n", one.namespace, resource, f"--replicas={more}")
+            done = run.site.plane.kubectl("scale", "-n", run.namespace, resource, f"--replicas={more}")
             assert done.code == 0, done.stderr
-            one.site.until(partial(one.has, more), "the adapter's number being the graph's")
+            run.site.until(partial(run.has, more), "the adapter's number being the graph's")
         else:
-            index = [each["name"] for each in one.graph()["spec"]["components"]].index(component["name"])
+            index = [each["name"] for each in run.graph()["spec"]["components"]].index(component["name"])
             change = [{"op": "add", "path": f"/spec/components/{index}/replicas", "value": more}]
-            one.site.patch(GRAPHS, one.namespace, one.name, change, "application/json-patch+json")
+            run.site.patch(GRAPHS, run.namespace, run.name, change, "application/json-patch+json")
     _until_all_run(running, "all of them having grown")
 
 
 def _roll(running: list[Running]) -> None:
-    for one in running:
+    for run in running:
         change = [
             {"op": "add", "path": f"/spec/components/{index}/podTemplate/spec/containers/{place}/image", "value": IMAGE}
-            for index, component in enumerate(one.graph()["spec"]["components"])
+            for index, component in enumerate(run.graph()["spec"]["components"])
             for place, container in enumerate(component["podTemplate"]["spec"]["containers"])
             if container["name"] == "main"
         ]
-        one.site.patch(GRAPHS, one.namespace, one.name, change, "application/json-patch+json")
+        run.site.patch(GRAPHS, run.namespace, run.name, change, "application/json-patch+json")
     _until_all_run(running, "all of them having rolled", IMAGE)
-    running[0].site.until(lambda: all(one.runs() for one in running), "pods of the old generations being gone")
+    running[0].site.until(lambda: all(run.runs() for run in running), "pods of the old generations being gone")
 
 
 def _delete(running: list[Running]) -> None:
-    for one in running:
-        path = GRAPHS.format(one.namespace).replace("v1beta1", version_of(one.example.manifest))
-        assert one.site.plane.request("DELETE", f"{path}/{one.name}").status == 200
+    for run in running:
+        path = GRAPHS.format(run.namespace).replace("v1beta1", version_of(run.example.manifest))
+        assert run.site.plane.request("DELETE", f"{path}/{run.name}").status == 200
     site = running[0].site
     try:
-        site.until(lambda: not any(one.left() for one in running), "nothing being left")
+        site.until(lambda: not any(run.left() for run in running), "nothing being left")
     except StartError as late:
-        raise AssertionError({one.example.id: one.left() for one in running if one.left()}) from late
+        raise AssertionError({run.example.id: run.left() for run in running if run.left()}) from late

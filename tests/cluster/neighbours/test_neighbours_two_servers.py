@@ -112,20 +112,20 @@ class Site(NamedTuple):
 
     def stored(self, namespace: str) -> set[str]:
         """In which versions the objects of a namespace are stored, by the bytes in etcd."""
-        found = [value for key, value in etcd.stored(self.plane, PLURAL).items() if f"/{namespace}/" in key]
-        assert len(found) == COUNT
-        return {json.loads(each)["apiVersion"] for each in found}
+        values = [value for key, value in etcd.stored(self.plane, PLURAL).items() if f"/{namespace}/" in key]
+        assert len(values) == COUNT
+        return {json.loads(each)["apiVersion"] for each in values}
 
     def agreed(self) -> bool:
         """Whether both say that they store v1beta1."""
         wanted = compute_storage_hash("nvidia.com", "v1beta1", KIND)
-        found = [each.request("GET", "/apis/nvidia.com/v1beta1").body["resources"] for each in (self.plane, self.other)]
-        return all(one["storageVersionHash"] == wanted for each in found for one in each if one["name"] == PLURAL)
+        discovered = [each.request("GET", "/apis/nvidia.com/v1beta1").body["resources"] for each in (self.plane, self.other)]
+        return all(resource["storageVersionHash"] == wanted for each in discovered for resource in each if resource["name"] == PLURAL)
 
     def definition(self) -> tuple[str, list[str]]:
         """Which version the definition says is stored, and which ones its status names."""
-        found = self.plane.request("GET", DEFINITION).body
-        return next(each["name"] for each in found["spec"]["versions"] if each["storage"]), found["status"]["storedVersions"]
+        definition = self.plane.request("GET", DEFINITION).body
+        return next(each["name"] for each in definition["spec"]["versions"] if each["storage"]), definition["status"]["storedVersions"]
 
 
 @pytest.fixture(scope="module")

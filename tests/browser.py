@@ -27,7 +27,7 @@ _FLAGS: Final = (
 
 def program() -> str | None:
     """The browser of this machine; None where there is none."""
-    return next((found for name in NAMES if (found := shutil.which(name))), None)
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 class Browser:
@@ -55,18 +55,18 @@ class Browser:
 
     async def _next(self) -> Any:
         message = json.loads((await self._socket.receive(_WAIT)).data)
-        what, told = message.get("method"), message.get("params") or {}
+        what, event = message.get("method"), message.get("params") or {}
         if what == "Network.requestWillBeSent":
-            self.requested.append(told["request"]["url"].partition(",")[0])
+            self.requested.append(event["request"]["url"].partition(",")[0])
         elif what == "Target.attachedToTarget" and self._session:  # a worker, which waits until it is watched
             for method in ("Network.enable", "Runtime.runIfWaitingForDebugger"):
-                await self._socket.send_json({"id": next(self._numbers), "method": method, "params": {}, "sessionId": told["sessionId"]})
+                await self._socket.send_json({"id": next(self._numbers), "method": method, "params": {}, "sessionId": event["sessionId"]})
         elif what == "Page.loadEventFired":
             self._loaded = True
         elif what == "Log.entryAdded":
-            self.complaints.append(told["entry"]["text"])
+            self.complaints.append(event["entry"]["text"])
         elif what == "Runtime.exceptionThrown":
-            self.complaints.append(told["exceptionDetails"]["text"])
+            self.complaints.append(event["exceptionDetails"]["text"])
         return message
 
     async def open(self, file: PurePath | str, *, dark: bool = False, width: int = 1_100) -> None:
@@ -109,11 +109,11 @@ class Browser:
 @contextlib.asynccontextmanager
 async def browser() -> AsyncIterator[Browser]:
     """A browser with a profile of its own, ended afterwards. Raises: RuntimeError where there is none, or it does not start."""
-    found = program()
-    if found is None:
+    path = program()
+    if path is None:
         raise RuntimeError(f"none of {', '.join(NAMES)} is on the PATH")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        words = (found, *_FLAGS, f"--user-data-dir={profile}", "about:blank")
+        words = (path, *_FLAGS, f"--user-data-dir={profile}", "about:blank")
         process = await asyncio.create_subprocess_exec(*words, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE)
         try:
             address = await asyncio.wait_for(_address(process), _WAIT)
@@ -137,7 +137,7 @@ async def _address(process: asyncio.subprocess.Process) -> str:
 def luminance(colour: str) -> float:
     """How bright a colour such as rgb(1, 2, 3) is, as WCAG has it."""
     parts = [int(word) / 255 for word in colour[colour.index("(") + 1 : -1].split(",")[:3]]
-    red, green, blue = (one / 12.92 if one <= 0.03928 else ((one + 0.055) / 1.055) ** 2.4 for one in parts)
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 

@@ -31,7 +31,7 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")
 
 # seconds in which a test ends, with fixtures of its module, on a loaded machine
-LONGEST: Final = 1800
+MAX_TEST_SECONDS: Final = 1800
 
 # folder -> the mark of its tests, for folders whose tests need more than Python or are about none of the rooms
 TIERS: Final = {"bench": "neighbours", "release": "neighbours", "playground": "browser", "node": "node"}
@@ -109,10 +109,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     """Lets a test fail, with the place where it waits, once it has lasted too long; again each minute, where something catches that."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
-        pytest.fail(f"{item.nodeid} has not ended within {LONGEST} s")
+        pytest.fail(f"{item.nodeid} has not ended within {MAX_TEST_SECONDS} s")
 
     before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, LONGEST, 60)
+    signal.setitimer(signal.ITIMER_REAL, MAX_TEST_SECONDS, 60)
     try:
         return (yield)
     finally:

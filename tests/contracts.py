@@ -11,8 +11,8 @@ class NoCycles(Contract):
 
     def check(self, graph: ImportGraph, verbose: bool) -> ContractCheck:  # noqa: ARG002 - the signature is import-linter's
         """Looks at every import that import-linter has found."""
-        found = cycle({module: graph.find_modules_directly_imported_by(module) for module in graph.modules})
-        return ContractCheck(kept=not found, metadata={"cycle": found})
+        modules = cycle({module: graph.find_modules_directly_imported_by(module) for module in graph.modules})
+        return ContractCheck(kept=not modules, metadata={"cycle": modules})
 
     def render_broken_contract(self, check: ContractCheck) -> None:
         """Prints one cycle."""

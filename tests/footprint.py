@@ -12,13 +12,13 @@ _TICK = os.sysconf("SC_CLK_TCK")
 
 def family(pid: int) -> list[int]:
     """A process and all below it."""
-    found = [pid]
-    for each in found:
+    pids = [pid]
+    for each in pids:
         try:
-            found += [int(word) for task in Path(f"/proc/{each}/task").iterdir() for word in (task / "children").read_text().split()]
+            pids += [int(word) for task in Path(f"/proc/{each}/task").iterdir() for word in (task / "children").read_text().split()]
         except OSError:  # it has just ended
             continue
-    return found
+    return pids
 
 
 def footprint(pid: int) -> int:
@@ -29,12 +29,12 @@ def footprint(pid: int) -> int:
     total, files = 0, {}
     for each in family(pid):
         try:
-            said = dict(line.split()[:2] for line in Path(f"/proc/{each}/smaps_rollup").read_text().splitlines()[1:])
-            total += 1024 * (int(said["Pss_Anon:"]) + int(said["Pss_File:"]))
+            sizes = dict(line.split()[:2] for line in Path(f"/proc/{each}/smaps_rollup").read_text().splitlines()[1:])
+            total += 1024 * (int(sizes["Pss_Anon:"]) + int(sizes["Pss_File:"]))
             for number in Path(f"/proc/{each}/fd").iterdir():
-                found = number.stat()
-                if found.st_nlink == 0 and found.st_size and "memfd:" in os.readlink(number):  # noqa: PTH115 - not a path of a file
-                    files[found.st_ino] = found.st_blocks * 512
+                status = number.stat()
+                if status.st_nlink == 0 and status.st_size and "memfd:" in os.readlink(number):  # noqa: PTH115 - not a path of a file
+                    files[status.st_ino] = status.st_blocks * 512
         except OSError:
             continue
     return total + sum(files.values())

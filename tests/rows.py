@@ -19,30 +19,30 @@ def run_each(names: str | tuple[str, ...], rows: Iterable[Any], ids: Iterable[st
     """
     values: list[dict[str, Any]] = [dict(zip(names, row, strict=True)) if isinstance(names, tuple) else {names: row} for row in rows]
     # reports travel as UTF-8, and rows may hold halves of characters
-    told: list[dict[str, Any]] = [{"msg": ascii(name)} for name in ids] or [{"row": ascii(row)} for row in values]
+    titles: list[dict[str, Any]] = [{"msg": ascii(name)} for name in ids] or [{"row": ascii(row)} for row in values]
 
     def decorate(test: Test) -> Test:
-        asked = inspect.signature(test).parameters
-        fixtures = [each for each in asked.values() if each.name not in values[0] and each.name != "subtests"]
+        parameters = inspect.signature(test).parameters
+        fixtures = [each for each in parameters.values() if each.name not in values[0] and each.name != "subtests"]
 
         def given(subtests: pytest.Subtests, more: dict[str, Any]) -> dict[str, Any]:
             folder = {"tmp_path": Path(mkdtemp(dir=more["tmp_path"]))} if "tmp_path" in more else {}
-            return more | folder | ({"subtests": subtests} if "subtests" in asked else {})  # another table below this one
+            return more | folder | ({"subtests": subtests} if "subtests" in parameters else {})  # another table below this one
 
         @functools.wraps(test)
         def run(subtests: pytest.Subtests, **more: Any) -> None:
-            for name, row in zip(told, values, strict=True):
+            for name, row in zip(titles, values, strict=True):
                 with subtests.test(**name):
                     test(**given(subtests, more), **row)
 
         @functools.wraps(test)
         async def run_async(subtests: pytest.Subtests, **more: Any) -> None:
-            for name, row in zip(told, values, strict=True):
+            for name, row in zip(titles, values, strict=True):
                 with subtests.test(**name):
                     await test(**given(subtests, more), **row)
 
-        found: Any = run_async if inspect.iscoroutinefunction(test) else run
-        found.__signature__ = inspect.Signature([*fixtures, inspect.Parameter("subtests", inspect.Parameter.KEYWORD_ONLY)])
-        return found  # type: ignore[no-any-return]
+        runner: Any = run_async if inspect.iscoroutinefunction(test) else run
+        runner.__signature__ = inspect.Signature([*fixtures, inspect.Parameter("subtests", inspect.Parameter.KEYWORD_ONLY)])
+        return runner  # type: ignore[no-any-return]
 
     return decorate

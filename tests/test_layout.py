@@ -63,10 +63,10 @@ def test_only_make_neighbours_builds_more_than_a_control_plane_and_helm() -> Non
     named = "LWS|SCHEDULER|KWOK|CERT_MANAGER|PROMTOOL|ACTIONLINT|neighbourhood"
     beyond = re.compile(rf"^from tests\.cluster.* import .*\b(?:{named})\b", re.MULTILINE)
     files = (path for path in (ROOT / "tests").rglob("*.py") if "node" not in path.parts)  # which only make node runs
-    found = {path.name for path in files if beyond.search(path.read_text())}
-    marked = {name for name in found if name.startswith("test_neighbours")}
+    names = {path.name for path in files if beyond.search(path.read_text())}
+    marked = {name for name in names if name.startswith("test_neighbours")}
     assert len(marked) == 7, f"{len(marked)} files of tests need neighbours: change the number here, and say in the Makefile what is new"
-    assert found - marked == {"neighbourhood.py"}, (
+    assert names - marked == {"neighbourhood.py"}, (
         "name a file of tests with neighbours test_neighbours_..., which only make neighbours runs"
     )
 
@@ -99,8 +99,8 @@ def test_no_compiled_function_has_one_name_for_errors_of_two_types() -> None:
     wrong = []
     for file in files:
         for function in ast.walk(ast.parse(file.read_text())):
-            caught = [one for one in ast.walk(function) if isinstance(one, ast.ExceptHandler) and one.name]
-            names = {(one.name, ast.unparse(one.type)) for one in caught if one.type}
+            caught = [node for node in ast.walk(function) if isinstance(node, ast.ExceptHandler) and node.name]
+            names = {(handler.name, ast.unparse(handler.type)) for handler in caught if handler.type}
             if isinstance(function, ast.FunctionDef) and len(names) > len({name for name, _ in names}):
                 wrong.append(f"{file}: {function.name}")
     assert len(files) > 50
@@ -170,14 +170,14 @@ def test_nothing_in_the_environment_leads_to_a_cluster() -> None:
 def test_lines_of_pages_run_without_the_environment_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in LEADING:
         monkeypatch.setenv(name, "of-this-machine")
-    with terminal() as one:
-        assert "of-this-machine" not in one.run("env | grep POD; env | grep KUBE || true") + one.run("dynamo-webhooks config")
+    with terminal() as shell:
+        assert "of-this-machine" not in shell.run("env | grep POD; env | grep KUBE || true") + shell.run("dynamo-webhooks config")
     assert os.environ["KUBECONFIG"] == "of-this-machine"
 
 
 @pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)
 def test_a_test_that_waits_for_ever_fails(text: str, tmp_path: Path) -> None:
-    (tmp_path / "conftest.py").write_text("from tests import conftest\nfrom tests.conftest import *\nconftest.LONGEST = 1\n")
+    (tmp_path / "conftest.py").write_text("from tests import conftest\nfrom tests.conftest import *\nconftest.MAX_TEST_SECONDS = 1\n")
     (tmp_path / "test_it.py").write_text(text)
     words = ["-q", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto", "--rootdir", str(tmp_path), str(tmp_path)]
     done = subprocess.run([sys.executable, "-m", "pytest", *words], cwd=ROOT, timeout=120, capture_output=True, text=True, check=False)
@@ -195,5 +195,5 @@ def test_slow_tests_without_a_reason_are_found_in_a_recorded_run(tmp_path: Path)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, "-m", "pytest", *words], cwd=tmp_path, env=environment, check=True, capture_output=True)
     with mock.patch.object(durations, "MAX_CPU_SECONDS", 0.15):
-        [found] = durations.find_unexplained((tmp_path / "r.xml").read_bytes())
-    assert found.endswith("test_it::test_one")
+        [line] = durations.find_unexplained((tmp_path / "r.xml").read_bytes())
+    assert line.endswith("test_it::test_one")

@@ -70,7 +70,7 @@ def test_every_name_of_code_is_one() -> None:
 def test_every_target_and_command_is_there() -> None:
     targets = {line.split(":")[0] for line in (ROOT / "Makefile").read_text().splitlines() if re.match(r"[a-z0-9-]+:", line)}
     made = [(page, word) for page, name in NAMES if name.startswith("make ") for word in re.findall(r"(?<= )[a-z0-9-]+(?= |$)", name)]
-    called = [(page, found[1]) for page, name in NAMES if (found := re.match(r"(?:dynamo-webhooks|kubectl dynamo) ([a-z]+)", name))]
+    called = [(page, match[1]) for page, name in NAMES if (match := re.match(r"(?:dynamo-webhooks|kubectl dynamo) ([a-z]+)", name))]
     assert len(made) > 30
     assert [each for each in made if each[1] not in targets] == []
     assert len(called) > 50

@@ -31,10 +31,10 @@ URL: Final = "/validate-nvidia-com-v1beta1-dynamographdeployment"
 
 
 def _function(file: str, name: str) -> Any:
-    found: Any = import_module(f"dynamo_webhooks.{file.replace('/', '.')}")
+    obj: Any = import_module(f"dynamo_webhooks.{file.replace('/', '.')}")
     for part in name.split("."):
-        found = getattr(found, part)
-    return unwrap(found)
+        obj = getattr(obj, part)
+    return unwrap(obj)
 
 
 def _called(body: bytes) -> list[CodeType]:
@@ -50,10 +50,10 @@ def _called(body: bytes) -> list[CodeType]:
     previous = sys.getprofile()
     sys.setprofile(note)
     try:
-        found = answer(route, body, settings)
+        reply = answer(route, body, settings)
     finally:
         sys.setprofile(previous)
-    assert b"gms-requires-gpu" in found.body
+    assert b"gms-requires-gpu" in reply.body
     return list(seen)
 
 
@@ -136,18 +136,18 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("line", "said"), [("1.7", "unknown-field"), ("1.8", "roles-weight-negative")])
-def test_the_new_line_has_the_field_and_its_rule_and_the_one_before_neither(tree: Path, line: str, said: str) -> None:
+@pytest.mark.parametrize(("line", "rule"), [("1.7", "unknown-field"), ("1.8", "roles-weight-negative")])
+def test_the_new_line_has_the_field_and_its_rule_and_the_one_before_neither(tree: Path, line: str, rule: str) -> None:
     facts = ("--set-fact", "grove=true", "--no-project")
-    found = _run(tree, "-m", "dynamo_webhooks", "check", "graph.yaml", "--line", line, *facts, code=1)
-    assert [name for name in ("unknown-field", "roles-weight-negative") if name in found] == [said], found
+    output = _run(tree, "-m", "dynamo_webhooks", "check", "graph.yaml", "--line", line, *facts, code=1)
+    assert [name for name in ("unknown-field", "roles-weight-negative") if name in output] == [rule], output
 
 
 def test_the_new_line_has_a_definition_that_shows_it_and_converts_the_field(tree: Path) -> None:
-    asked = (
+    script = (
         "from dynamo_webhooks.api.crd import build; from dynamo_webhooks.api.line import Line, of_definitions, of_release;"
         "made = [[build(f'DynamoGraphDeployment{kind}', line=line) for kind in ('', 'Request')] for line in Line];"
         "print([of_definitions(*both).value for both in made], of_release('1.8.3').value)"
     )
-    assert "'1.7', '1.8'] 1.8" in _run(tree, "-c", asked)
+    assert "'1.7', '1.8'] 1.8" in _run(tree, "-c", script)
     assert "weight: -1" in _run(tree, "-m", "dynamo_webhooks", "convert", "graph.yaml", "--to", "v1alpha1", "--line", "1.8", "--no-project")

@@ -70,8 +70,8 @@ def test_every_term_of_the_glossary_is_used_elsewhere_and_stands_in_order() -> N
 
 def test_no_page_uses_a_private_metaphor() -> None:
     texts = {page: " ".join(text.lower().split()) for page, text in PAGES.items()}
-    found = [f"{page}: {phrase}" for page, text in texts.items() for phrase in METAPHORS if phrase in text]
-    assert found == []
+    matches = [f"{page}: {phrase}" for page, text in texts.items() for phrase in METAPHORS if phrase in text]
+    assert matches == []
 
 
 def _avoided(name: str, text: str) -> list[str]:
@@ -104,13 +104,13 @@ def test_classes_are_named_by_nouns_and_functions_by_verbs() -> None:
 
 @pytest.mark.parametrize("what", CITATIONS)
 def test_nothing_cites_what_is_not_in_the_repository(what: str) -> None:
-    found = [
+    citations = [
         f"{name}:{number}: {match[0]}"
         for name, text in TEXTS.items()
         for number, line in enumerate(text.splitlines(), start=1)
         for match in CITATIONS[what].finditer(line)
     ]
-    assert found == []
+    assert citations == []
 
 
 def test_every_difference_that_is_cited_by_number_is_declared_and_no_page_shows_a_number() -> None:

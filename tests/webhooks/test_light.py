@@ -46,6 +46,13 @@ def test_however_a_packed_text_is_spelled_it_is_noticed(spelled: str) -> None:
     assert not is_light(b'{"a":"{\\"%b\\":1}","b":"%b"}' % (spelled.encode(), filler), SMALL)
 
 
+def test_a_short_body_is_answered_in_the_loop_whatever_it_holds() -> None:
+    start, end = b'{"a":"{\\"packed\\":1}","b":"', b'"}'
+    filler = b"x" * (MAX_LIGHT_BODY_BYTES - len(start + end))
+    assert is_light(start + filler + end, SMALL)
+    assert not is_light(start + filler + b"x" + end, SMALL)
+
+
 def test_a_list_with_one_costly_object_is_not_converted_in_steps() -> None:
     listed: list[Any] = [
         orjson.loads(body(CONVERT, BETA, each, 10_000))["request"]["objects"][0] for each in (PACKED, Recipe("live", "named"))

@@ -68,6 +68,7 @@ def test_what_is_counted() -> None:
         (GRAPHS, review(graph())),
         (GRAPHS, review(LEASED)),
         (GRAPHS, review(DENIED)),
+        (GRAPHS, review(graph(), "UPDATE", graph())),
         (GRAPHS, review(None, "DELETE", graph())),
         (GRAPHS, review(5)),
         (GRAPHS, review(None, "CONNECT")),
@@ -78,10 +79,11 @@ def test_what_is_counted() -> None:
     name = "dynamo_operator_webhook_requests_total"
     assert found[name, frozenset({KIND, "CREATE", "allowed"})] == 2
     assert found[name, frozenset({KIND, "CREATE", "denied"})] == 1
+    assert found[name, frozenset({KIND, "UPDATE", "allowed"})] == 1
     assert found[name, frozenset({KIND, "DELETE", "allowed"})] == 1
-    assert sum(value for (sample, _), value in found.items() if sample == name) == 4
+    assert sum(value for (sample, _), value in found.items() if sample == name) == 5
     assert found["dynamo_operator_webhook_denials_total", frozenset({KIND, "CREATE", "replicas-non-negative"})] == 1
-    assert found["controller_runtime_webhook_requests_total", frozenset({GRAPHS, "200"})] == 6
+    assert found["controller_runtime_webhook_requests_total", frozenset({GRAPHS, "200"})] == 7
     assert found["controller_runtime_webhook_requests_total", frozenset({GRAPHS, "400"})] == 1
     assert found["controller_runtime_webhook_requests_total", frozenset({"/convert", "500"})] == 0
     assert found["dynamo_webhooks_rule_hits_total", frozenset({mutate, "CREATE", "mut-dgd-origin-version"})] == 1

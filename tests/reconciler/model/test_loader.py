@@ -255,6 +255,7 @@ async def test_the_other_address_family_is_tried_where_the_first_takes_no_connec
 
 async def test_unloading_goes_on_until_every_pod_has_let_go() -> None:
     async with scene(*many(3)) as at:
+        await at.run(60)
         at.workers.status["10.0.0.1"] = 500
         await at.keep("10.0.0.1", "10.0.0.2", pod("10.0.0.3", ready=False), wish=WantedAdapter(Lora("a", ""), unload=True), seconds=10)
         assert at.ready == 2

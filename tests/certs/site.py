@@ -55,9 +55,9 @@ def entry(name: str, config: Node | None = None) -> Node:
 
 def definition(kind: str) -> Node:
     """A CRD without its schemas."""
-    found = crd(kind, line=Line.V1_2)
-    versions = [{key: value for key, value in each.items() if key != "schema"} for each in found["spec"]["versions"]]
-    return {**found, "spec": {**found["spec"], "versions": versions}}
+    obj = crd(kind, line=Line.V1_2)
+    versions = [{key: value for key, value in each.items() if key != "schema"} for each in obj["spec"]["versions"]]
+    return {**obj, "spec": {**obj["spec"], "versions": versions}}
 
 
 def configuration(resource: Resource, name: str, *entries: Node) -> Node:
@@ -180,16 +180,16 @@ class Site:
 
     def bundles(self) -> dict[str, list[bytes]]:
         """Object -> the bundles of the entries that are ours."""
-        found: dict[str, list[bytes]] = {}
+        bundles: dict[str, list[bytes]] = {}
         for kind in CONVERTED:
             obj = self.stored(CRDS, kind.crd_name)
             webhook = (obj or {})["spec"].get("conversion", {}).get("webhook", {}) if obj else {}
-            found[kind.crd_name] = [_decoded(webhook["clientConfig"])] if webhook else []
+            bundles[kind.crd_name] = [_decoded(webhook["clientConfig"])] if webhook else []
         for resource, name in ((MUTATING, "dynamo-webhooks-mutating"), (VALIDATING, "dynamo-webhooks-validating")):
             obj = self.stored(resource, name)
             configs = [each["clientConfig"] for each in (obj or {}).get("webhooks", [])]
-            found[name] = [_decoded(config) for config in configs if "service" in config]
-        return found
+            bundles[name] = [_decoded(config) for config in configs if "service" in config]
+        return bundles
 
     def leaf(self) -> Certificate:
         """The leaf of the serving Secret."""
@@ -201,19 +201,19 @@ class Site:
 
     def secret(self, name: str) -> Node:
         """A Secret that must be there."""
-        found = self.stored(SECRETS, name)
-        assert found is not None
-        return found
+        secret = self.stored(SECRETS, name)
+        assert secret is not None
+        return secret
 
     def usable(self) -> set[str]:
         """Fingerprints in the trust ConfigMap."""
-        found = self.stored(CONFIG_MAPS, CALLED.trust)
-        return set(found["data"]["usable"].split()) if found else set()
+        trust = self.stored(CONFIG_MAPS, CALLED.trust)
+        return set(trust["data"]["usable"].split()) if trust else set()
 
     def events(self, kind: str = "Secret") -> list[str]:
         """Reasons of all Events on the serving Secret, or on the servers' Deployment, in the order of their creation."""
-        found = [record.obj for key, record in self.storage.records.items() if key[1] == "events"]
-        about = [obj for obj in found if obj["involvedObject"]["kind"] == kind]
+        events = [record.obj for key, record in self.storage.records.items() if key[1] == "events"]
+        about = [obj for obj in events if obj["involvedObject"]["kind"] == kind]
         return [obj["reason"] for obj in sorted(about, key=lambda obj: int(obj["metadata"]["resourceVersion"]))]
 
     def with_(self, **changes: Any) -> Site:
@@ -233,6 +233,6 @@ def encoded(pem: bytes) -> str:
 
 def current(site: Site) -> Certificate:
     """The authority that signs."""
-    found = read_certificate(base64.b64decode(site.secret(CALLED.authority)["data"]["current.crt"]))
-    assert found is not None
-    return found
+    certificate = read_certificate(base64.b64decode(site.secret(CALLED.authority)["data"]["current.crt"]))
+    assert certificate is not None
+    return certificate

@@ -49,15 +49,15 @@ def leaf(letter: str) -> Certificate:
 
 
 def key(pem: bytes) -> Key:
-    found = read_key(pem)
-    assert found is not None
-    return found
+    parsed = read_key(pem)
+    assert parsed is not None
+    return parsed
 
 
 def read(pem: bytes) -> Certificate:
-    found = read_certificate(pem)
-    assert found is not None
-    return found
+    certificate = read_certificate(pem)
+    assert certificate is not None
+    return certificate
 
 
 def bundle(letters: str) -> bytes:
@@ -66,8 +66,8 @@ def bundle(letters: str) -> bytes:
 
 def serving_of(made: KeyPair, trusted: bytes, **changes: Any) -> Serving:
     """A serving Secret with this pair."""
-    found = Serving("1", made.certificate, read_certificate(made.certificate), read_key(made.key), trusted, read_certificates(trusted))
-    return replace(found, **changes)
+    serving = Serving("1", made.certificate, read_certificate(made.certificate), read_key(made.key), trusted, read_certificates(trusted))
+    return replace(serving, **changes)
 
 
 def targets(*shown: bytes) -> tuple[Target, ...]:
@@ -107,7 +107,7 @@ def state(
         generation=3,
     )
     everyone = by if presents is None else presents
-    found = CertificateState(
+    base = CertificateState(
         mode=Mode.MANAGED,
         profile=PROFILE,
         authority=secret,
@@ -116,4 +116,4 @@ def state(
         targets=targets(*(bundle(letters) for letters in shows)),
         endpoints=tuple(Endpoint(str(index), leaf(letter), rounds=2) for index, letter in enumerate(everyone)),
     )
-    return replace(found, **more)
+    return replace(base, **more)

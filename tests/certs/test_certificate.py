@@ -42,9 +42,9 @@ def test_an_authority_in_any_form_signs(key: ec.EllipticCurvePrivateKey | rsa.RS
     expected = {(False, True): b"BEGIN EC P", (True, True): b"BEGIN RSA P"}.get((key is RSA, form is PrivateFormat.TraditionalOpenSSL))
     assert (expected or b"BEGIN PRIVATE") in pem
     authority = read(self_signed(key))
-    found = read_key(pem)
-    assert found is not None
-    assert found.belongs_to(authority)
+    parsed = read_key(pem)
+    assert parsed is not None
+    assert parsed.belongs_to(authority)
     leaf = read(issue_leaf(KeyPair(authority.pem, pem), ["a.b.svc"], NOW).certificate)
     assert authority.issued(leaf)
     assert leaf.key_kind == "ecdsa-p256"
@@ -116,8 +116,8 @@ def test_a_certificate_that_the_library_does_not_know_is_refused_like_any_other(
     for bundle in (authority.certificate, odd):
         with pytest.raises(PairError, match=r"^tls\.crt must"):
             accept(PairContent(odd, good.key, bundle), Source.API, "a.b.svc", NOW)
-    for one in read_certificates(odd):
-        assert (one.names, one.is_authority, one.issued(one)) == (frozenset(), False, False)
+    for cert in read_certificates(odd):
+        assert (cert.names, cert.is_authority, cert.issued(cert)) == (frozenset(), False, False)
     context = ReloadingContext(tmp_path, clock=lambda: NOW)
     store(tmp_path / KEY, good.key, 0o600)
     store(tmp_path / CERTIFICATE, odd, 0o644)

@@ -33,8 +33,8 @@ def content(authority: KeyPair = OLD, *, at: datetime = NOW, name: str = NAME, b
 
 
 def usable(*authorities: KeyPair) -> Gate:
-    found = [read_certificate(each.certificate) for each in authorities]
-    return Gate(listed=True, usable=frozenset(each.fingerprint for each in found if each))
+    certificates = [read_certificate(each.certificate) for each in authorities]
+    return Gate(listed=True, usable=frozenset(each.fingerprint for each in certificates if each))
 
 
 class Server:
@@ -219,9 +219,9 @@ def test_a_foreign_chain_with_an_intermediate_is_accepted_by_its_root() -> None:
     leaf = middle.issue_cert(NAME)
     chain = b"".join(each.bytes() for each in leaf.cert_chain_pems)
     held = PairContent(chain, leaf.private_key_pem.bytes(), root.cert_pem.bytes())
-    found = accept(held, Source.FILE, NAME, datetime.now(UTC))
+    accepted = accept(held, Source.FILE, NAME, datetime.now(UTC))
     anchor = read_certificate(root.cert_pem.bytes())
     assert anchor is not None
-    assert found.authorities == {anchor.fingerprint}
+    assert accepted.authorities == {anchor.fingerprint}
     with pytest.raises(PairError, match="must chain"):
         accept(PairContent(leaf.cert_chain_pems[0].bytes(), held.key, held.bundle), Source.FILE, NAME, datetime.now(UTC))

@@ -96,16 +96,16 @@ def test_a_foreign_pair_is_served_and_never_touched(tmp_path: Path) -> None:
 def test_a_pair_is_judged(tmp_path: Path) -> None:
     """Each way of being unusable has a sentence of its own."""
     authority = make_authority(NOW)
-    one, other = issue_leaf(authority, ["a"], NOW), issue_leaf(authority, ["a"], NOW)
+    pair, other = issue_leaf(authority, ["a"], NOW), issue_leaf(authority, ["a"], NOW)
     locked = BestAvailableEncryption(b"word")
-    encrypted = load_pem_private_key(one.key, None).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, locked)
+    encrypted = load_pem_private_key(pair.key, None).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, locked)
     for certificate, key, now, words in (
-        (b"x", one.key, NOW, "tls.crt must hold a PEM certificate"),
-        (one.certificate, b"x", NOW, "tls.key must hold a PEM private key"),
-        (one.certificate, encrypted, NOW, "tls.key must hold a PEM private key that is not encrypted"),
-        (one.certificate, other.key, NOW, "must be the key of tls.crt"),
-        (one.certificate, one.key, NOW + LEAF_LIFE, "has expired"),
-        (one.certificate, one.key, NOW - timedelta(days=1), "is not valid before"),
+        (b"x", pair.key, NOW, "tls.crt must hold a PEM certificate"),
+        (pair.certificate, b"x", NOW, "tls.key must hold a PEM private key"),
+        (pair.certificate, encrypted, NOW, "tls.key must hold a PEM private key that is not encrypted"),
+        (pair.certificate, other.key, NOW, "must be the key of tls.crt"),
+        (pair.certificate, pair.key, NOW + LEAF_LIFE, "has expired"),
+        (pair.certificate, pair.key, NOW - timedelta(days=1), "is not valid before"),
     ):
         with pytest.raises(PairError, match=words):
             judge(certificate, key, now)

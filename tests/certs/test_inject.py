@@ -85,9 +85,9 @@ def test_a_stanza_that_is_not_set_is_written_whole(stanza: Node | None) -> None:
 
 @pytest.fixture
 async def cluster() -> MemoryCluster:
-    found = MemoryCluster("dynamo-webhooks-provisioner")
-    await found.create(VALIDATING, configuration(VALIDATING, NAME, entry("a")))
-    return found
+    memory_cluster = MemoryCluster("dynamo-webhooks-provisioner")
+    await memory_cluster.create(VALIDATING, configuration(VALIDATING, NAME, entry("a")))
+    return memory_cluster
 
 
 @pytest.mark.parametrize("moment", ["before", "between"])

@@ -12,8 +12,8 @@ from tests.rows import run_each
 
 
 def _installed(webhook: Webhook, certificates: Certificates | None = None, restricted: str = "") -> Installation:
-    found = OperatorConfiguration(server=Server(webhook=webhook), operator=Operator("ns"), namespace=Namespace(restricted))
-    return installation(found if certificates is None else OperatorConfiguration(server=found.server, certificates=certificates))
+    config = OperatorConfiguration(server=Server(webhook=webhook), operator=Operator("ns"), namespace=Namespace(restricted))
+    return installation(config if certificates is None else OperatorConfiguration(server=config.server, certificates=certificates))
 
 
 @run_each(
@@ -31,16 +31,16 @@ def test_old_words_for_certificate_modes_are_mapped(written: str, mode: str) -> 
 
 
 def test_names_follow_the_serving_secret_unless_given() -> None:
-    found = _installed(Webhook(secret_name="s")).names  # noqa: S106 - the name of an object
-    assert (found.serving, found.authority, found.trust, found.lease) == ("s", "s-ca", "s-trust", "s-provisioner")
+    names = _installed(Webhook(secret_name="s")).names  # noqa: S106 - the name of an object
+    assert (names.serving, names.authority, names.trust, names.lease) == ("s", "s-ca", "s-trust", "s-provisioner")
     given = _installed(Webhook(), Certificates(ca_secret_name="a", trust_config_map_name="t", lease_name="l")).names  # noqa: S106 - as above
     assert (given.authority, given.trust, given.lease) == ("a", "t", "l")
 
 
 def test_timings_are_those_of_the_configuration_and_have_its_defaults() -> None:
     assert _installed(Webhook()).timings == Timings()
-    found = _installed(Webhook(), Certificates(ca_validity=3e7, leaf_validity=2e7, settle=20.0)).timings
-    assert found == Timings(authority_life=timedelta(seconds=3e7), leaf_life=timedelta(seconds=2e7), settle=timedelta(seconds=20))
+    timings = _installed(Webhook(), Certificates(ca_validity=3e7, leaf_validity=2e7, settle=20.0)).timings
+    assert timings == Timings(authority_life=timedelta(seconds=3e7), leaf_life=timedelta(seconds=2e7), settle=timedelta(seconds=20))
 
 
 def test_keys_are_of_the_kind_that_the_configuration_names() -> None:

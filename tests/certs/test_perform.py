@@ -48,8 +48,8 @@ async def test_the_deployment_is_told_what_the_secret_is_told_under_its_own_uid(
     assert set(site.events("Deployment")) == set(site.events()) == {*ROTATION}
     records = [record.obj for key, record in site.storage.records.items() if key[1] == "events"]
     about = [obj["involvedObject"] for obj in records if obj["involvedObject"]["kind"] == "Deployment"]
-    told = {(each["apiVersion"], each["namespace"], each["name"], each["uid"]) for each in about}
-    assert told == {("apps/v1", NAMESPACE, f"{SERVICE}-server", uid)}
+    references = {(each["apiVersion"], each["namespace"], each["name"], each["uid"]) for each in about}
+    assert references == {("apps/v1", NAMESPACE, f"{SERVICE}-server", uid)}
 
 
 async def test_a_deployment_that_cannot_be_read_costs_its_events_alone_and_that_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -85,9 +85,9 @@ async def test_definitions_of_another_operator_release_are_logged_once(version: 
         await apply(Line.V1_5)
         await apply(Line.V1_4)
         await site.stop()
-    told = [record.getMessage() for record in caplog.records if "must be of one operator release" in record.getMessage()]
-    assert len(told) == warned
+    messages = [record.getMessage() for record in caplog.records if "must be of one operator release" in record.getMessage()]
+    assert len(messages) == warned
     if version == "1.6.0":
-        assert told[0].startswith(
+        assert messages[0].startswith(
             "dynamographdeployments.nvidia.com is of operator 1.5, and operator.version is 1.6.0, which is 1.6.0 by default: "
         )

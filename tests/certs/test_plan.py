@@ -26,7 +26,7 @@ from tests.rows import run_each
 
 ROLLING: dict[str, Any] = {"slots": "b<a", "by": "b", "shows": ("ba",), "usable": "ab"}
 SECOND = timedelta(seconds=1)
-THEIRS = tuple(replace(one, ownership=Ownership.ANNOTATED) for one in targets(bundle("a")))
+THEIRS = tuple(replace(target, ownership=Ownership.ANNOTATED) for target in targets(bundle("a")))
 
 
 @run_each(
@@ -90,8 +90,8 @@ THEIRS = tuple(replace(one, ownership=Ownership.ANNOTATED) for one in targets(bu
 )
 def test_one_step(step: object, facts: dict[str, Any]) -> None:
     """What these facts ask for; of writes with a long content the kind is enough."""
-    found = next_step(state(**facts), NOW)
-    assert found == step or type(found) is step
+    planned = next_step(state(**facts), NOW)
+    assert planned == step or type(planned) is step
 
 
 def test_waits_end_with_their_reason() -> None:
@@ -114,26 +114,26 @@ def test_an_expired_authority_is_replaced_without_waiting() -> None:
     assert next_step(state(), late) == StoreNext("expiry")
     young = make_authority(late, generation=9)
     secret = AuthoritySecret("2", authority("a"), key(pair("a").key), read(young.certificate), key(young.key))
-    told = replace(state(), authority=secret)
-    assert [type(one) for one in follow(told, late, 5)] == [RewriteServing, MarkPhase, WriteBundle, WriteBundle, WriteBundle]
-    assert [type(one) for one in follow(told, late, 9)][5:] == [WriteTrust, WriteServing, WriteServing, WriteServing]
+    renewed = replace(state(), authority=secret)
+    assert [type(step) for step in follow(renewed, late, 5)] == [RewriteServing, MarkPhase, WriteBundle, WriteBundle, WriteBundle]
+    assert [type(step) for step in follow(renewed, late, 9)][5:] == [WriteTrust, WriteServing, WriteServing, WriteServing]
 
 
-def follow(found: CertificateState, now: datetime, count: int) -> list[Step]:
+def follow(current: CertificateState, now: datetime, count: int) -> list[Step]:
     """The steps one after another, as if each write but that of the leaf were done."""
     steps: list[Step] = []
     for _ in range(count):
-        step = next_step(found, now)
+        step = next_step(current, now)
         steps.append(step)
-        if isinstance(step, RewriteServing) and found.serving:
-            found = replace(found, serving=replace(found.serving, bundle=step.bundle))
-        if isinstance(step, MarkPhase) and found.authority:
-            found = replace(found, authority=replace(found.authority, hint=Hint(step.phase, now)))
+        if isinstance(step, RewriteServing) and current.serving:
+            current = replace(current, serving=replace(current.serving, bundle=step.bundle))
+        if isinstance(step, MarkPhase) and current.authority:
+            current = replace(current, authority=replace(current.authority, hint=Hint(step.phase, now)))
         if isinstance(step, WriteBundle):
             done = replace(step.target, bundles=(step.bundle,))
-            found = replace(found, targets=tuple(done if one.name == done.name else one for one in found.targets))
+            current = replace(current, targets=tuple(done if target.name == done.name else target for target in current.targets))
         if isinstance(step, WriteTrust):
-            found = replace(found, trust=Trust("2", step.bundle, step.usable))
+            current = replace(current, trust=Trust("2", step.bundle, step.usable))
     return steps
 
 

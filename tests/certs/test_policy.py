@@ -92,9 +92,9 @@ def test_a_leaf_that_would_gain_nothing_is_not_renewed() -> None:
 
 
 def secret(**changes: Any) -> CertificateState:
-    found = state()
-    assert found.authority is not None
-    return replace(found, authority=replace(found.authority, **changes))
+    base = state()
+    assert base.authority is not None
+    return replace(base, authority=replace(base.authority, **changes))
 
 
 OLD = read(make_authority(NOW - 3300 * DAY).certificate)
@@ -264,10 +264,10 @@ def test_endpoints_decide_when_an_old_authority_is_removed() -> None:
     """Two rounds of all endpoints; one silent endpoint counts as no answer, only silent ones as unreachable."""
     good, early, old = Endpoint("1", leaf("b"), 2), Endpoint("2", leaf("b"), 1), Endpoint("3", leaf("a"), 9)
     silent, starting = Endpoint("4", None, 2), Endpoint("5", ready=False)
-    assert all(has_converged(rolling(*found)) for found in ((good,), (), (silent,)))
-    assert not any(has_converged(rolling(*found)) for found in ((good, early), (good, old), (good, silent), (good, starting), (starting,)))
+    assert all(has_converged(rolling(*group)) for group in ((good,), (), (silent,)))
+    assert not any(has_converged(rolling(*group)) for group in ((good, early), (good, old), (good, silent), (good, starting), (starting,)))
     assert list_foreign_endpoints(rolling(good, old, silent)) == ("3",)
-    assert [is_probing_impossible(rolling(*found)) for found in ((good, silent), (silent,), (starting,), ())] == [False, True, False, False]
+    assert [is_probing_impossible(rolling(*group)) for group in ((good, silent), (silent,), (starting,), ())] == [False, True, False, False]
 
 
 def test_a_compromised_authority_settles_quickly() -> None:

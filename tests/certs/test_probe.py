@@ -43,8 +43,8 @@ async def test_the_certificate_that_is_presented_is_read_whoever_signed_it(name:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     cert.configure_cert(context)
     async with _listening(context) as port:
-        found = await present(("127.0.0.1", port), name)
-    assert found == read_certificate(cert.cert_chain_pems[0].bytes())
+        presented = await present(("127.0.0.1", port), name)
+    assert presented == read_certificate(cert.cert_chain_pems[0].bytes())
 
 
 async def test_who_speaks_no_tls_or_does_not_listen_presents_nothing() -> None:
@@ -79,17 +79,17 @@ class Site:
         self.prober = Prober(self.cluster, SERVICE, NAMESPACE, NAME, ask=self.pods, clock=self.timing.clock)
 
     async def look(self) -> dict[str, Endpoint]:
-        found = await self.prober.probe()
-        assert found is not None
-        return {each.address: each for each in found}
+        endpoints = await self.prober.probe()
+        assert endpoints is not None
+        return {each.address: each for each in endpoints}
 
 
 @pytest.fixture
 async def site() -> Site:
-    found = Site()
-    found.pods.leaves = {"10.0.0.1": leaf("a"), "10.0.0.2": leaf("a")}
-    await found.cluster.create(ENDPOINT_SLICES, piece("10.0.0.1", "10.0.0.2"))
-    return found
+    new_site = Site()
+    new_site.pods.leaves = {"10.0.0.1": leaf("a"), "10.0.0.2": leaf("a")}
+    await new_site.cluster.create(ENDPOINT_SLICES, piece("10.0.0.1", "10.0.0.2"))
+    return new_site
 
 
 async def test_rounds_count_only_when_they_are_ten_seconds_apart(site: Site) -> None:
@@ -104,9 +104,9 @@ async def test_another_leaf_or_silence_begins_anew(site: Site) -> None:
     await site.look()
     site.timing.seconds += 10
     site.pods.leaves |= {"10.0.0.1": leaf("b"), "10.0.0.2": None}
-    found = await site.look()
-    assert (found["10.0.0.1:9443"].leaf, found["10.0.0.1:9443"].rounds) == (leaf("b"), 1)
-    assert (found["10.0.0.2:9443"].leaf, found["10.0.0.2:9443"].rounds) == (None, 0)
+    endpoints = await site.look()
+    assert (endpoints["10.0.0.1:9443"].leaf, endpoints["10.0.0.1:9443"].rounds) == (leaf("b"), 1)
+    assert (endpoints["10.0.0.2:9443"].leaf, endpoints["10.0.0.2:9443"].rounds) == (None, 0)
 
 
 async def test_a_new_address_is_asked_at_once_and_one_that_left_is_forgotten(site: Site) -> None:
@@ -114,18 +114,18 @@ async def test_a_new_address_is_asked_at_once_and_one_that_left_is_forgotten(sit
     site.pods.leaves["10.0.0.3"] = leaf("a")
     await site.cluster.create(ENDPOINT_SLICES, piece("10.0.0.3", port=9444, ready=False))
     await site.cluster.delete(ENDPOINT_SLICES, f"{SERVICE}-9443", NAMESPACE)
-    found = await site.look()
-    assert set(found) == {"10.0.0.3:9444"}
-    assert not found["10.0.0.3:9444"].ready
+    endpoints = await site.look()
+    assert set(endpoints) == {"10.0.0.3:9444"}
+    assert not endpoints["10.0.0.3:9444"].ready
     assert site.pods.asked == ["10.0.0.1", "10.0.0.2", "10.0.0.3"]
 
 
 async def test_after_forgetting_everybody_is_asked_but_no_round_is_counted(site: Site) -> None:
     await site.look()
     site.prober.forget()
-    found = await site.look()
+    endpoints = await site.look()
     assert len(site.pods.asked) == 4
-    assert {each.rounds for each in found.values()} == {1}
+    assert {each.rounds for each in endpoints.values()} == {1}
 
 
 async def test_slices_of_other_services_and_ports_are_not_asked(site: Site) -> None:
@@ -143,10 +143,10 @@ async def test_slices_of_silent_addresses_hold_no_look_up(site: Site, monkeypatc
     site.pods.silent = {f"10.1.{number // 250}.{number % 250}" for number in range(1000)}
     await site.cluster.create(ENDPOINT_SLICES, piece(*sorted(site.pods.silent), port=9999))
     site.timing.seconds += 10
-    found = await site.look()
-    assert found["10.0.0.1:9443"].rounds == found["10.0.0.2:9443"].rounds == 2
-    assert len(found) == 1002
-    assert {each.leaf for name, each in found.items() if name.startswith("10.1.")} == {None}
+    endpoints = await site.look()
+    assert endpoints["10.0.0.1:9443"].rounds == endpoints["10.0.0.2:9443"].rounds == 2
+    assert len(endpoints) == 1002
+    assert {each.leaf for name, each in endpoints.items() if name.startswith("10.1.")} == {None}
     assert len(site.pods.asked) == 4 + probe.MAX_CONCURRENT_HANDSHAKES
 
 
@@ -156,9 +156,9 @@ async def test_names_and_absent_conditions_are_understood(site: Site) -> None:
     plain["endpoints"][0].pop("conditions")
     for each in (named, plain):
         await site.cluster.create(ENDPOINT_SLICES, each)
-    found = await site.look()
-    assert found["[fd00::1]:2"].ready
-    assert "host.example" not in str(found)
+    endpoints = await site.look()
+    assert endpoints["[fd00::1]:2"].ready
+    assert "host.example" not in str(endpoints)
 
 
 async def test_without_permission_nothing_is_known(site: Site) -> None:

@@ -28,7 +28,7 @@ ALLOWED = (WriteBundle, WriteTrust, MarkPhase, Wait, NoStep)
 
 
 def shown(world: World) -> set[tuple[str, ...]]:
-    return {tuple(one.fingerprint for one in read_certificates(found)) for target in world.gather().targets for found in target.bundles}
+    return {tuple(cert.fingerprint for cert in read_certificates(pem)) for target in world.gather().targets for pem in target.bundles}
 
 
 def test_without_trust_nothing_can_be_done() -> None:
@@ -74,16 +74,16 @@ def test_a_certificate_is_held_back_only_where_an_older_one_may_work() -> None:
 
 def test_an_old_authority_is_kept_while_no_endpoint_can_be_probed() -> None:
     """The old bundle stays for one drain after the first use of the new one."""
-    asked = replace(
+    provided = replace(
         state(by="b", shows=("ba",), usable="ab", endpoints=(Endpoint("1"),)),
         mode=Mode.PROVIDED,
         authority=None,
         serving=serving_of(leaf_pair("b"), bundle("b")),
     )
-    assert asked.trust is not None
+    assert provided.trust is not None
     for ago, expected in ((dt.timedelta(hours=23), "ba"), (dt.timedelta(hours=24), "b")):
         hint = state(phase=Phase.ROLL, ago=ago).hint
-        assert bundle_of(replace(asked, trust=replace(asked.trust, hint=hint)), NOW) == bundle(expected)
+        assert bundle_of(replace(provided, trust=replace(provided.trust, hint=hint)), NOW) == bundle(expected)
 
 
 def test_an_authority_behind_an_intermediate() -> None:
@@ -111,8 +111,8 @@ def test_external_injection_only_compares() -> None:
     """No object is written; the gate of an earlier mode is extended by new authorities that are trusted."""
     theirs = replace(state(usable="b"), mode=Mode.EXTERNAL_INJECTION, authority=None, targets=(external(bundle("ba")),))
     assert next_step(theirs, NOW) == WriteTrust(bundle("a"), frozenset({authority("a").fingerprint, authority("b").fingerprint}))
-    for found in (replace(theirs, trust=None), replace(theirs, targets=(external(bundle("b")),)), state(shows=("b",))):
-        quiet = replace(found, mode=Mode.EXTERNAL_INJECTION, authority=None)
+    for before in (replace(theirs, trust=None), replace(theirs, targets=(external(bundle("b")),)), state(shows=("b",))):
+        quiet = replace(before, mode=Mode.EXTERNAL_INJECTION, authority=None)
         assert isinstance(next_step(quiet, NOW), Wait)
     wrong = replace(theirs, targets=(external(bundle("a"), b""),))
     assert find_unready_cause(wrong, NOW) == ("trust-differs", "ValidatingWebhookConfiguration x doesn't trust the certificate")
@@ -127,8 +127,8 @@ def test_trust_stays_in_sync_while_the_serving_secret_is_away() -> None:
     run(world)
     before = shown(world)
     world.remove(CALLED.serving)
-    told = [*make_gauges(world.gather(), world.wall)["trust_in_sync"].values()]
-    assert told == [1.0] * len(TARGETS)
+    in_sync = [*make_gauges(world.gather(), world.wall)["trust_in_sync"].values()]
+    assert in_sync == [1.0] * len(TARGETS)
     run(world)
     assert shown(world) == before
     world.set_bundle(TARGETS[0][1], FIRST.certificate + SECOND.certificate)
@@ -187,8 +187,8 @@ class Provided(Hands):
         run(self.world)
         authorities = read_serving(self.world.objects[CALLED.serving]).authorities
         for target in self.world.gather().targets:
-            assert [read_certificates(found) for found in target.bundles] == [authorities] * len(target.bundles)
-        assert read_trust(self.world.objects[CALLED.trust]).usable == {one.fingerprint for one in authorities}
+            assert [read_certificates(pem) for pem in target.bundles] == [authorities] * len(target.bundles)
+        assert read_trust(self.world.objects[CALLED.trust]).usable == {cert.fingerprint for cert in authorities}
         assert all(server.leaf and authorities[0].issued(server.leaf) for server in self.world.servers)
 
 

@@ -24,9 +24,9 @@ GRAPHS = "dynamographdeployments.nvidia.com"
 
 @pytest.fixture
 async def site() -> AsyncIterator[Site]:
-    found = Site()
-    yield found
-    await found.stop()
+    new_site = Site()
+    yield new_site
+    await new_site.stop()
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ async def test_a_first_start_makes_everything_and_crds_are_trusted_first(stable:
     shown = stable.bundles()
     expected = current(stable).pem
     assert len(shown) == 6
-    assert all(found and set(found) == {expected} for found in shown.values())
+    assert all(bundles and set(bundles) == {expected} for bundles in shown.values())
     assert current(stable).issued(stable.leaf())
     assert stable.usable() == {current(stable).fingerprint}
     order = [plural for verb, plural, _ in stable.cluster.writes if verb in {"create", "json_patch"} and plural != "events"]
@@ -91,7 +91,7 @@ async def test_the_order_in_which_things_are_installed_does_not_matter(site: Sit
     assert site.stored(SECRETS, CALLED.serving) is not None
     await site.install("10.0.0.1")
     await site.advance(2)
-    assert all(found and set(found) == {current(site).pem} for found in site.bundles().values())
+    assert all(bundles and set(bundles) == {current(site).pem} for bundles in site.bundles().values())
     await site.advance(60)
     assert "WebhookConfigMissing" not in site.events()
 
@@ -114,16 +114,16 @@ async def test_a_rotation_goes_through_all_phases_and_ends_with_one_authority(st
             assert leaf == old_leaf
         if phase in {Phase.ROLL, Phase.DRAIN}:
             assert not old.issued(leaf)
-            assert all(old in read_certificates(one) for found in stable.bundles().values() for one in found)
+            assert all(old in read_certificates(bundle) for bundles in stable.bundles().values() for bundle in bundles)
     new = current(stable)
     assert new != old
-    assert all(set(found) == {new.pem} for found in stable.bundles().values())
+    assert all(set(bundles) == {new.pem} for bundles in stable.bundles().values())
     assert stable.usable() == {new.fingerprint}
     assert set(stable.secret(CALLED.authority)["data"]) == {"current.crt", "current.key"}
     assert stable.phases()[-6:] == ["TRUST", "SETTLE", "ROLL", "DRAIN", "DROP", "STABLE"]
-    told = stable.events()
+    reasons = stable.events()
     wanted = ["CARotationStarted", "CATrustPublished", "LeafIssued", "CARotationCompleted"]
-    assert [reason for reason in told if reason in wanted][-4:] == wanted
+    assert [reason for reason in reasons if reason in wanted][-4:] == wanted
 
 
 async def test_a_server_that_keeps_the_old_leaf_holds_the_rotation_up_and_is_named(stable: Site) -> None:
@@ -134,9 +134,9 @@ async def test_a_server_that_keeps_the_old_leaf_holds_the_rotation_up_and_is_nam
     await stable.advance(1200, 20)
     assert await stable.phase() is Phase.ROLL
     assert "CARotationStuck" in stable.events()
-    [stuck] = [one for one in read_conditions(stable.secret(CALLED.authority)) if one["type"] == "CARotationStuck"]
+    [stuck] = [condition for condition in read_conditions(stable.secret(CALLED.authority)) if condition["type"] == "CARotationStuck"]
     assert "10.0.0.2:9443" in stuck["message"]
-    assert all(old in read_certificates(one) for found in stable.bundles().values() for one in found)
+    assert all(old in read_certificates(bundle) for bundles in stable.bundles().values() for bundle in bundles)
     stable.frozen.clear()
     await stable.until(Phase.STABLE)
 
@@ -151,8 +151,8 @@ async def test_immutable_objects_are_made_anew_and_named(stable: Site, caplog: p
     old, notes = current(stable), {"metadata": {"annotations": {"theirs": "1"}}}
     await stable.admin.merge_patch(SECRETS, CALLED.serving, notes, NAMESPACE)
     await stable.advance(60)
-    [told] = [one["message"] for one in read_conditions(stable.secret(CALLED.authority)) if one["type"] == "ObjectImmutable"]
-    assert f"Secret {CALLED.serving} is immutable" in told
+    [message] = [entry["message"] for entry in read_conditions(stable.secret(CALLED.authority)) if entry["type"] == "ObjectImmutable"]
+    assert f"Secret {CALLED.serving} is immutable" in message
     await _rotate(stable)
     await stable.until(Phase.ROLL)
     await stable.until(Phase.STABLE)
@@ -160,13 +160,13 @@ async def test_immutable_objects_are_made_anew_and_named(stable: Site, caplog: p
     assert current(stable).issued(stable.leaf())
     assert stable.usable() == {current(stable).fingerprint}
     for resource, name in ((SECRETS, CALLED.serving), (SECRETS, CALLED.authority), (CONFIG_MAPS, CALLED.trust)):
-        found = stable.stored(resource, name)
-        assert found is not None
-        assert (found.get("immutable"), found["metadata"].get("finalizers")) == (None, None)
-        assert f"{found['kind']} {name} is immutable: it is deleted and created again" in caplog.text
+        obj = stable.stored(resource, name)
+        assert obj is not None
+        assert (obj.get("immutable"), obj["metadata"].get("finalizers")) == (None, None)
+        assert f"{obj['kind']} {name} is immutable: it is deleted and created again" in caplog.text
     assert stable.secret(CALLED.serving)["metadata"]["annotations"]["theirs"] == "1"
     assert "ObjectImmutable" in stable.events()
-    assert not [one for one in read_conditions(stable.secret(CALLED.authority)) if one["type"] == "ObjectImmutable"]
+    assert not [condition for condition in read_conditions(stable.secret(CALLED.authority)) if condition["type"] == "ObjectImmutable"]
 
 
 @pytest.mark.parametrize("immutable", [False, True])
@@ -201,13 +201,13 @@ async def test_a_rotation_ends_well_though_each_provisioner_dies_after_one_write
         await stable.advance(5)
         leaf = stable.served()
         assert leaf is not None
-        trusting = [read_certificates(bundle) for found in stable.bundles().values() for bundle in found]
-        assert all(any(one.issued(leaf) for one in shown) for shown in trusting), number
+        trusting = [read_certificates(bundle) for bundles in stable.bundles().values() for bundle in bundles]
+        assert all(any(cert.issued(leaf) for cert in shown) for shown in trusting), number
         if await stable.phase() is Phase.STABLE and not spent:
             break
     assert number > 15
     assert await stable.phase() is Phase.STABLE
-    assert all(set(found) == {current(stable).pem} for found in stable.bundles().values())
+    assert all(set(bundles) == {current(stable).pem} for bundles in stable.bundles().values())
     assert current(stable) != old
 
 
@@ -236,46 +236,46 @@ async def test_drift_is_repaired_at_once_though_a_server_does_not_answer(stable:
     stable.silence = asyncio.Event()
     await _empty(stable, how)
     await stable.advance(0.5)
-    assert all(found and set(found) == {current(stable).pem} for found in stable.bundles().values())
+    assert all(bundles and set(bundles) == {current(stable).pem} for bundles in stable.bundles().values())
     assert "TrustDriftRepaired" in stable.events()
     stable.silence.set()
 
 
 async def test_it_is_ready_when_the_installation_is_up_and_then_stays_so(site: Site) -> None:
-    one = site.provisioner()
-    site.start(one)
+    provisioner = site.provisioner()
+    site.start(provisioner)
     await site.advance(10)
     await site.install()
     await site.admin.create(ENDPOINT_SLICES, piece("10.0.0.1", ready=False))
     await site.until(Phase.STABLE)
-    assert await one.reasons() == ["the installation is not up yet: no server is ready behind the Service"]
+    assert await provisioner.reasons() == ["the installation is not up yet: no server is ready behind the Service"]
     await site.admin.merge_patch(ENDPOINT_SLICES, piece()["metadata"]["name"], {"endpoints": piece("10.0.0.1")["endpoints"]}, NAMESPACE)
     await site.advance(0.5)
-    assert await one.reasons() == ["the installation is not up yet: the API servers may not have seen it"]
+    assert await provisioner.reasons() == ["the installation is not up yet: the API servers may not have seen it"]
     await site.advance(2)
-    assert await one.reasons() == []
+    assert await provisioner.reasons() == []
     await site.admin.delete(ENDPOINT_SLICES, piece()["metadata"]["name"], NAMESPACE)
     await site.advance(60)
-    assert await one.reasons() == [], "servers that go later are their own affair"
+    assert await provisioner.reasons() == [], "servers that go later are their own affair"
 
 
 async def test_an_installation_that_does_not_come_up_holds_no_roll_out_up_for_ever(site: Site) -> None:
-    one = site.provisioner()
+    provisioner = site.provisioner()
     await site.install()
-    site.start(one)
+    site.start(provisioner)
     await site.advance(290)
-    assert await one.reasons() == ["the installation is not up yet: no server is ready behind the Service"]
+    assert await provisioner.reasons() == ["the installation is not up yet: no server is ready behind the Service"]
     await site.advance(20)
-    assert await one.reasons() == []
+    assert await provisioner.reasons() == []
 
 
 async def test_while_an_object_refuses_the_bundle_the_installation_is_not_up(site: Site) -> None:
-    one = site.provisioner()
+    provisioner = site.provisioner()
     await site.install("10.0.0.1")
     site.cluster.denied.add(("patch", "customresourcedefinitions"))
-    site.start(one)
+    site.start(provisioner)
     await site.advance(30)
-    assert await one.reasons() == ["the installation is not up yet: the trust is not published to every configuration object yet"]
+    assert await provisioner.reasons() == ["the installation is not up yet: the trust is not published to every configuration object yet"]
 
 
 async def test_all_bundles_are_written_after_one_look(site: Site) -> None:
@@ -343,7 +343,7 @@ async def test_an_object_that_refuses_does_not_keep_the_others_from_being_writte
     await site.advance(120)
     shown = site.bundles()
     assert shown.pop(GRAPHS) != [current(site).pem]
-    assert all(set(found) == {current(site).pem} for found in shown.values())
+    assert all(set(bundles) == {current(site).pem} for bundles in shown.values())
 
 
 async def test_a_conflict_with_another_writer_floods_no_client(stable: Site) -> None:
@@ -387,26 +387,26 @@ async def test_metrics_say_what_a_monitor_needs(site: Site) -> None:
 
 async def test_once_does_what_can_be_done_and_says_what_is_missing(site: Site) -> None:
     site.admin.denied.clear()
-    found = await site.provisioner().once(60)
-    assert found is not None
-    assert found[0] == "object-missing"
+    problem = await site.provisioner().once(60)
+    assert problem is not None
+    assert problem[0] == "object-missing"
     await site.install()
     assert await site.provisioner().once(60) is None
-    assert all(set(found) == {current(site).pem} for found in site.bundles().values())
+    assert all(set(bundles) == {current(site).pem} for bundles in site.bundles().values())
 
 
 async def test_once_tells_a_lease_that_is_not_to_be_had_from_one_that_another_holds(site: Site) -> None:
     """A missing permission must not be reported as another provisioner."""
     site.cluster.denied.add(("get", "leases"))
-    one = site.provisioner()
-    assert not await one.election.attempt()
+    provisioner = site.provisioner()
+    assert not await provisioner.election.attempt()
     with pytest.raises(UnavailableError, match=r"it is not known who leads: .*forbidden"):
-        await one.once(0)
+        await provisioner.once(0)
     site.cluster.denied.clear()
     assert await site.provisioner("two").election.attempt()
-    assert not await one.election.attempt()
+    assert not await provisioner.election.attempt()
     with pytest.raises(TimeoutError):
-        await one.once(0)
+        await provisioner.once(0)
 
 
 async def _left_by_the_go_operator(site: Site) -> KeyPair:

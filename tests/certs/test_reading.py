@@ -52,18 +52,18 @@ def test_an_authority_secret_is_read() -> None:
         names.REQUESTED: "x",
     }
     data = encoded(current_crt=pair("b").certificate, current_key=pair("b").key, previous_crt=bundle("ba"))
-    found = read_authority({"metadata": {"resourceVersion": "5", "annotations": notes}, "data": data})
-    assert (found.current, found.previous, found.next) == (authority("b"), (authority("a"),), None)
-    assert found.current_key == key(pair("b").key)
-    assert found.hint == Hint(Phase.ROLL, datetime(2026, 5, 17, 12, tzinfo=UTC))
-    assert (found.version, found.generation, found.reason, found.requested, found.handled) == ("5", 7, "expiry", "x", "")
+    secret = read_authority({"metadata": {"resourceVersion": "5", "annotations": notes}, "data": data})
+    assert (secret.current, secret.previous, secret.next) == (authority("b"), (authority("a"),), None)
+    assert secret.current_key == key(pair("b").key)
+    assert secret.hint == Hint(Phase.ROLL, datetime(2026, 5, 17, 12, tzinfo=UTC))
+    assert (secret.version, secret.generation, secret.reason, secret.requested, secret.handled) == ("5", 7, "expiry", "x", "")
 
 
 def test_a_key_of_another_certificate_is_lost() -> None:
     """It could sign nothing that a client trusts."""
     data = encoded(current_crt=pair("b").certificate, current_key=pair("a").key, next_crt=b"x", next_key=pair("a").key)
-    found = read_authority({"data": data})
-    assert (found.current, found.current_key, found.next, found.next_key) == (authority("b"), None, None, None)
+    secret = read_authority({"data": data})
+    assert (secret.current, secret.current_key, secret.next, secret.next_key) == (authority("b"), None, None, None)
 
 
 @given(
@@ -132,8 +132,8 @@ def hooks(*configs: dict[str, Any], note: str = "") -> dict[str, Any]:
 )
 def test_ownerships(ownership: Ownership, bundles: tuple[bytes, ...], kind: TargetKind, obj: dict[str, Any] | None) -> None:
     """Entries that call the installation's Service; an entry with a URL or another Service is foreign."""
-    found = read_target(kind, "x", obj, PROFILE.service, PROFILE.namespace)
-    assert (found.ownership, found.bundles) == (ownership, bundles)
+    target = read_target(kind, "x", obj, PROFILE.service, PROFILE.namespace)
+    assert (target.ownership, target.bundles) == (ownership, bundles)
 
 
 def test_a_stanza_is_taken_over_only_when_told() -> None:
@@ -169,11 +169,11 @@ def test_what_is_written_into_the_ca_secret(step: Step, keys: set[str], phase: s
     assert obj["metadata"]["labels"]["mine"] == "2"
     assert obj["metadata"]["resourceVersion"] == "1"
     assert "stringData" not in obj
-    found = read_authority(obj)
-    assert found.hint == Hint(Phase(phase), NOW)
-    assert found.current is not None
-    assert found.current_key is not None
-    assert read_authority(as_object(write, None, "n")).current == found.current
+    secret = read_authority(obj)
+    assert secret.hint == Hint(Phase(phase), NOW)
+    assert secret.current is not None
+    assert secret.current_key is not None
+    assert read_authority(as_object(write, None, "n")).current == secret.current
 
 
 def test_a_config_map_that_is_rewritten_holds_nothing_else() -> None:
@@ -185,8 +185,8 @@ def test_a_config_map_that_is_rewritten_holds_nothing_else() -> None:
 
 def test_generations_never_repeat() -> None:
     """Also when the annotation is lost: the names of all known authorities count."""
-    for found, generation in ((state("a", shows=("c",)), 4), (replace(state("a", shows=("g",)), authority=None), 8)):
-        write = make_content(CreateAuthority(), found, NOW, CALLED)
+    for before, generation in ((state("a", shows=("c",)), 4), (replace(state("a", shows=("g",)), authority=None), 8)):
+        write = make_content(CreateAuthority(), before, NOW, CALLED)
         assert write is not None
         assert write.notes[names.GENERATION] == str(generation)
         made = read_authority(as_object(write, None, "n")).current

@@ -62,7 +62,7 @@ def test_ready() -> None:
 def test_standing_reports() -> None:
     """Skew from five minutes on, missing and foreign objects, and who holds a rotation up."""
     assert list_reports(state(), NOW) == ()
-    assert [found.reason for found in list_reports(state(skew=timedelta(minutes=6)), NOW)] == ["ClockSkew"]
+    assert [report.reason for report in list_reports(state(skew=timedelta(minutes=6)), NOW)] == ["ClockSkew"]
     gone, foreign = list_reports(
         state(targets=(replace(GOOD[0], ownership=Ownership.ABSENT), replace(GOOD[1], ownership=Ownership.FOREIGN))), NOW
     )
@@ -71,27 +71,27 @@ def test_standing_reports() -> None:
     assert "left alone" in foreign.text
     rolling = state("b<a", by="b", shows=("ba",), phase=Phase.ROLL, ago=timedelta(minutes=15))
     held = replace(rolling, endpoints=(Endpoint("10.0.0.1", leaf("a"), 9), Endpoint("10.0.0.2"), Endpoint("10.0.0.3", leaf("b"), 9)))
-    assert [found.text for found in list_reports(held, NOW)] == [
+    assert [report.text for report in list_reports(held, NOW)] == [
         "phase ROLL: 10.0.0.1 still present an older certificate; 10.0.0.2 don't answer",
     ]
     assert list_reports(held, NOW - timedelta(seconds=1)) == ()
     assert list_reports(replace(held, endpoints=None), NOW) == ()
     refused = replace(GOOD[0], bundles=(b"",), refused="forbidden")
-    told = "phase ROLL: the bundle can't be written to CustomResourceDefinition customresourcedefinition (forbidden)"
-    assert [found.text for found in list_reports(replace(rolling, targets=(refused,)), NOW)] == [told]
+    text = "phase ROLL: the bundle can't be written to CustomResourceDefinition customresourcedefinition (forbidden)"
+    assert [report.text for report in list_reports(replace(rolling, targets=(refused,)), NOW)] == [text]
 
 
 def test_gauges() -> None:
     """Days left, the phase, who is in sync, and how far the clocks differ."""
     rolling = state("b<a", by="b", shows=("ba", "a"), phase=Phase.ROLL, presents="ab", skew=timedelta(seconds=3))
-    found = make_gauges(rolling, NOW)
-    assert found["rotation_phase"]["ROLL",] == 1
-    assert sum(found["rotation_phase"].values()) == 1
-    assert found["leaf_not_after_seconds"][()] == leaf("b").not_after.timestamp()
-    assert found["ca_not_after_seconds"]["dynamo-webhook-ca-1",] == authority("a").not_after.timestamp()
-    assert [*found["trust_in_sync"].values()] == [1, 0, 1]
-    assert [*found["endpoint_leaf_in_sync"].values()] == [0, 1]
-    assert found["clock_skew_seconds"][()] == 3
+    gauges = make_gauges(rolling, NOW)
+    assert gauges["rotation_phase"]["ROLL",] == 1
+    assert sum(gauges["rotation_phase"].values()) == 1
+    assert gauges["leaf_not_after_seconds"][()] == leaf("b").not_after.timestamp()
+    assert gauges["ca_not_after_seconds"]["dynamo-webhook-ca-1",] == authority("a").not_after.timestamp()
+    assert [*gauges["trust_in_sync"].values()] == [1, 0, 1]
+    assert [*gauges["endpoint_leaf_in_sync"].values()] == [0, 1]
+    assert gauges["clock_skew_seconds"][()] == 3
     assert make_gauges(state(endpoints=None), NOW)["probe_unavailable"][()] == 1
     missing = Target(TargetKind.CRD, "x", ownership=Ownership.ABSENT)
     assert make_gauges(state(targets=(missing,)), NOW)["expected_objects_missing"]["CustomResourceDefinition", "x"] == 1

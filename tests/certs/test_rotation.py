@@ -39,7 +39,7 @@ def wish(world: World, reason: str = "") -> None:
 
 def told(steps: list[Step]) -> list[str]:
     """The steps in words, waits left out and repetitions drawn together."""
-    words = [f"{type(one).__name__}{f' {one.phase}' if isinstance(one, MarkPhase) else ''}" for one in steps if not isinstance(one, Wait)]
+    words = [f"{type(act).__name__}{f' {act.phase}' if isinstance(act, MarkPhase) else ''}" for act in steps if not isinstance(act, Wait)]
     return [word for word, _ in groupby(words)]
 
 
@@ -54,7 +54,7 @@ def test_a_wished_rotation() -> None:
         *("WriteTrust", "WriteServing", "PromoteNext", "RewriteServing", "WriteBundle", "WriteTrust"),
         *("MarkPhase DRAIN", "MarkPhase DROP", "WriteTrust", "WriteBundle", "RewriteServing", "WriteTrust", "DropPrevious"),
     ]
-    shown = [tuple(one.common_name[-1] for one in read_certificates(step.bundle)) for step in world.steps if isinstance(step, WriteBundle)]
+    shown = [tuple(ca.common_name[-1] for ca in read_certificates(step.bundle)) for step in world.steps if isinstance(step, WriteBundle)]
     assert [bundle for bundle, _ in groupby(shown)] == [("1", "2"), ("2", "1"), ("2",)]
     secret = read_authority(world.objects[CALLED.authority])
     assert (secret.generation, secret.requested, secret.handled, secret.reason) == (2, secret.handled, secret.requested, "")
@@ -75,7 +75,7 @@ def test_a_secret_of_another_operator_delays_the_first_certificate_by_no_wait(wi
         for index in range(len(world.servers)):
             world.refresh(index)
         world.advance(1)
-        if all(one.leaf and PROFILE.server_name in one.leaf.names for one in world.servers):
+        if all(server.leaf and PROFILE.server_name in server.leaf.names for server in world.servers):
             break
     assert world.mono - began < 20
     world.settle_down()

@@ -19,7 +19,7 @@ VALIDATING = TargetKind.VALIDATING
 
 def letters(pem: bytes) -> str:
     known = {authority(letter): letter for letter in "abcdefg"}
-    return "".join(known[one] for one in read_certificates(pem))
+    return "".join(known[cert] for cert in read_certificates(pem))
 
 
 @run_each(
@@ -65,7 +65,7 @@ def test_wanted(expected: str, phase: Phase, facts: dict[str, Any]) -> None:
 def test_survivors_of_a_lost_secret(expected: str, facts: dict[str, Any]) -> None:
     """The issuers of served leaves, from any object that still holds them."""
     lost = replace(state(**facts), authority=None)
-    assert sorted(letters(b"".join(one.pem for one in list_survivors(lost)))) == sorted(expected)
+    assert sorted(letters(b"".join(cert.pem for cert in list_survivors(lost)))) == sorted(expected)
 
 
 @run_each(
@@ -98,11 +98,11 @@ OLD_LEAF = read(issue_leaf(OLD, ["a"], NOW - timedelta(days=100)).certificate)
 @given(st.lists(st.sampled_from(LIVE), max_size=8))
 def test_order_and_repetition(authorities: list[object]) -> None:
     """Keeps the caller's order, drops duplicates and all but four, and reads back as the same bytes."""
-    chosen = [one for one in LIVE if one in authorities]
+    chosen = [cert for cert in LIVE if cert in authorities]
     bundle = compose_bundle(chosen * 2, (), NOW)
     assert list(read_certificates(bundle)) == chosen[:MAX_AUTHORITIES]
     assert compose_bundle(read_certificates(bundle), (), NOW) == bundle
-    assert bundle == b"".join(one.pem for one in chosen[:MAX_AUTHORITIES])
+    assert bundle == b"".join(cert.pem for cert in chosen[:MAX_AUTHORITIES])
     assert all(block.endswith(b"-----END CERTIFICATE-----\n") for block in [bundle] if block)
 
 

@@ -19,12 +19,12 @@ GRAPHS = "dynamographdeployments.nvidia.com"
 @pytest.fixture
 async def site() -> AsyncIterator[Site]:
     """A provisioned installation without a running provisioner, and without endpoints to probe."""
-    found = Site()
-    await found.install()
-    assert await found.provisioner().once(60) is None
-    found.cluster.writes.clear()
-    yield found
-    await found.stop()
+    new_site = Site()
+    await new_site.install()
+    assert await new_site.provisioner().once(60) is None
+    new_site.cluster.writes.clear()
+    yield new_site
+    await new_site.stop()
 
 
 def _hands(site: Site) -> CertificateActions:
@@ -35,8 +35,8 @@ def _hands(site: Site) -> CertificateActions:
 
 async def test_issue_writes_a_new_leaf_of_the_same_authority(site: Site) -> None:
     before, authority = site.leaf(), current(site)
-    said = await _hands(site).issue(dry_run=False)
-    assert CALLED.serving in said
+    message = await _hands(site).issue(dry_run=False)
+    assert CALLED.serving in message
     assert site.leaf() != before
     assert current(site) == authority
     assert authority.issued(site.leaf())
@@ -56,9 +56,9 @@ async def test_a_dry_run_writes_nothing(site: Site, action: str) -> None:
 
 async def test_a_compromised_authority_is_marked_so(site: Site) -> None:
     await _hands(site).rotate(compromised=True, dry_run=False)
-    found = read_authority(site.secret(CALLED.authority))
-    assert found.reason == "compromised"
-    assert found.requested
+    secret = read_authority(site.secret(CALLED.authority))
+    assert secret.reason == "compromised"
+    assert secret.requested
 
 
 async def test_inject_repairs_what_differs_and_names_what_it_leaves_alone(site: Site) -> None:
@@ -75,10 +75,10 @@ async def test_inject_repairs_what_differs_and_names_what_it_leaves_alone(site: 
 async def test_inject_says_what_an_object_refused(site: Site) -> None:
     await site.admin.merge_patch(CRDS, GRAPHS, {"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": None}}}}})
     site.cluster.denied.add(("patch", "customresourcedefinitions"))
-    [(well, said)] = await _hands(site).inject(dry_run=False)
+    [(well, message)] = await _hands(site).inject(dry_run=False)
     assert not well
-    assert GRAPHS in said
-    assert "forbidden" in said
+    assert GRAPHS in message
+    assert "forbidden" in message
 
 
 async def test_without_an_authority_the_way_to_one_is_named() -> None:

@@ -179,8 +179,8 @@ class World:
 
     def gather(self) -> CertificateState:
         stored = self.objects
-        found = {name: stored.get(name) for name in (CALLED.authority, CALLED.serving, CALLED.trust)}
-        authority, serving, trust = found[CALLED.authority], found[CALLED.serving], found[CALLED.trust]
+        nodes = {name: stored.get(name) for name in (CALLED.authority, CALLED.serving, CALLED.trust)}
+        authority, serving, trust = nodes[CALLED.authority], nodes[CALLED.serving], nodes[CALLED.trust]
         return CertificateState(
             mode=self.mode,
             profile=PROFILE,
@@ -214,7 +214,7 @@ class World:
             return
         if isinstance(step, CreateAuthority):
             known = list_authorities(state)
-            self.excused |= {one.leaf.fingerprint for one in self.servers if one.leaf and not issuers(known, (one.leaf,))}
+            self.excused |= {pod.leaf.fingerprint for pod in self.servers if pod.leaf and not issuers(known, (pod.leaf,))}
         if isinstance(step, WriteServing):
             self.check_signing(state)
         write = make_content(step, state, self.wall, CALLED)
@@ -230,7 +230,7 @@ class World:
         rescued = read_serving(self.objects.get(CALLED.serving, {})).leaf
         # a rescued leaf that isn't trusted yet serves no client
         poor = self.excused | self.rescues
-        good = [one for one in self.servers if one.leaf and one.leaf.valid_at(self.wall) and one.leaf.fingerprint not in poor]
+        good = [pod for pod in self.servers if pod.leaf and pod.leaf.valid_at(self.wall) and pod.leaf.fingerprint not in poor]
         if rescued and not good:
             self.rescues.add(rescued.fingerprint)
         for key in write.data:
@@ -296,13 +296,13 @@ class World:
             for name, node in view.items():
                 if node["metadata"]["resourceVersion"] not in self.foreign:
                     shown = [read_certificates(base64.b64decode(config.get("caBundle", ""))) for config in _configs(node)]
-                    assert all(issuer in one for one in shown), f"an API server hasn't seen the new authority in {name}"
+                    assert all(issuer in trusted for trusted in shown), f"an API server hasn't seen the new authority in {name}"
 
     def check_bundle(self, state: CertificateState, bundle: bytes) -> None:
         """I6: never empty, never unparsable, never without the issuer of a leaf that is known to be served."""
         inside = read_certificates(bundle)
         assert inside, "I6: empty"
-        assert b"".join(one.pem for one in inside) == bundle
+        assert b"".join(cert.pem for cert in inside) == bundle
         assert len(inside) <= 4
         for endpoint in state.endpoints or ():
             if endpoint.leaf and issuers(list_authorities(state), (endpoint.leaf,)):
@@ -317,7 +317,7 @@ class World:
         assert serving.key.belongs_to(serving.leaf), "I7"
         behind = issuers(serving.authorities, (serving.leaf,))
         assert behind, "I7"
-        assert all(serving.leaf.not_after <= one.not_after for one in behind), "I2"
+        assert all(serving.leaf.not_after <= issuer.not_after for issuer in behind), "I2"
 
     # bookkeeping
 
@@ -376,7 +376,7 @@ def verifies(leaf: bytes, bundle: bytes, name: str = PROFILE.server_name) -> boo
         return False
     parsed = x509.load_der_x509_certificate(leaf)
     moment = parsed.not_valid_before_utc + timedelta(hours=1, seconds=1)
-    store = Store([one.parsed for one in authorities])
+    store = Store([authority.parsed for authority in authorities])
     try:
         PolicyBuilder().store(store).time(moment).build_server_verifier(x509.DNSName(name)).verify(parsed, [])
     except VerificationError:

@@ -77,15 +77,15 @@ class Command:
 
     def log(self, word: str) -> dict[str, Any]:
         """Waits for a log line whose message holds a word."""
-        found: dict[str, Any] = json.loads(self._awaited(lambda line: line.startswith("{") and word in json.loads(line)["msg"], word))
-        return found
+        entry: dict[str, Any] = json.loads(self._awaited(lambda line: line.startswith("{") and word in json.loads(line)["msg"], word))
+        return entry
 
     def _awaited(self, wanted: Callable[[str], bool], words: str) -> str:
         end = time.monotonic() + DEADLINE
-        while not (found := [line for line in self.lines if wanted(line)]):
+        while not (matches := [line for line in self.lines if wanted(line)]):
             if not self._read(end):
                 raise AssertionError(f"nothing about {words!r} in {self.lines}")
-        return found[0]
+        return matches[0]
 
     def told(self, word: str, seconds: float = 0.2) -> bool:
         """Whether a line holds a word by now, or in a moment."""
@@ -118,10 +118,10 @@ class Command:
         """Reads a plain listener: `probes` or `metrics`."""
         connection = http.client.HTTPConnection("127.0.0.1", int(self.line(f"{what} ").rpartition(":")[2]), timeout=DEADLINE)
         connection.request("GET", path)
-        found = connection.getresponse()
-        text = found.read().decode()
+        response = connection.getresponse()
+        text = response.read().decode()
         connection.close()
-        return found.status, text
+        return response.status, text
 
     def metric(self, start: str) -> float:
         """The sum of the samples that start so."""
@@ -153,5 +153,5 @@ class Command:
 def ask(connection: http.client.HTTPSConnection, path: str, body: bytes) -> dict[str, Any]:
     """Posts a review and returns the response in it."""
     connection.request("POST", path, body, {"Content-Type": "application/json"})
-    found: dict[str, Any] = json.loads(connection.getresponse().read())["response"]
-    return found
+    response: dict[str, Any] = json.loads(connection.getresponse().read())["response"]
+    return response

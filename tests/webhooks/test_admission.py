@@ -46,23 +46,23 @@ def ask(body: bytes, path: str = GRAPHS, chosen: Settings = SETTINGS) -> Answer:
     return answer(ROUTES[path], body, chosen)
 
 
-def response(found: Answer, uid: str = "u-1") -> dict[str, Any]:
+def response(reply: Answer, uid: str = "u-1") -> dict[str, Any]:
     """The response of a review, once its envelope is in order."""
-    assert found.status == 200
-    decoded = orjson.loads(found.body)
+    assert reply.status == 200
+    decoded = orjson.loads(reply.body)
     assert (decoded["apiVersion"], decoded["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
-    told: dict[str, Any] = decoded["response"]
-    assert told["uid"] == uid
-    assert all(len(warning) <= 120 for warning in told.get("warnings", []))
-    return told
+    result: dict[str, Any] = decoded["response"]
+    assert result["uid"] == uid
+    assert all(len(warning) <= 120 for warning in result.get("warnings", []))
+    return result
 
 
-def refusal(found: Answer, code: int) -> dict[str, Any]:
+def refusal(reply: Answer, code: int) -> dict[str, Any]:
     """The status of a review that refuses."""
-    told = response(found)
-    assert told["allowed"] is False
-    assert "patch" not in told
-    status: dict[str, Any] = told["status"]
+    result = response(reply)
+    assert result["allowed"] is False
+    assert "patch" not in result
+    status: dict[str, Any] = result["status"]
     assert (status["status"], status["code"]) == ("Failure", code)
     assert status["message"]
     return status
@@ -97,9 +97,9 @@ def test_warnings_are_bounded() -> None:
     obj = graph()
     obj["spec"]["services"] = {f"s{number}": {"dynamoNamespace": "x"} for number in range(500)}
     stored = {**obj, "spec": {**obj["spec"], "services": {name: {} for name in obj["spec"]["services"]}}}
-    told = response(ask(review(obj, "UPDATE", stored), chosen=Settings(FACTS)))["warnings"]
-    assert len(told) == 100
-    assert told[-1] == "and 401 more warnings"
+    warnings = response(ask(review(obj, "UPDATE", stored), chosen=Settings(FACTS)))["warnings"]
+    assert len(warnings) == 100
+    assert warnings[-1] == "and 401 more warnings"
 
 
 @pytest.mark.parametrize(
@@ -118,9 +118,9 @@ def test_what_the_schema_refuses_for_its_size_is_not_looked_into(
     for name in ("decoder", "Admission"):
         monkeypatch.delattr(admission, name)
     body = review({"metadata": {"name": "g"}, "spec": spec})
-    told = ask(body, route_path("DynamoGraphDeployment", version, Purpose.MUTATE))
-    assert response(told) == {"uid": "u-1", "allowed": True, "status": {"code": 200}}
-    assert told.verdict.skipped == "schema"
+    reply = ask(body, route_path("DynamoGraphDeployment", version, Purpose.MUTATE))
+    assert response(reply) == {"uid": "u-1", "allowed": True, "status": {"code": 200}}
+    assert reply.verdict.skipped == "schema"
     status = refusal(ask(body, route_path("DynamoGraphDeployment", version, Purpose.VALIDATE)), 422)
     reason = "FieldValueTooLong" if "characters" in message else "FieldValueTooMany"
     assert status["details"]["causes"] == [{"reason": reason, "message": message, "field": field}]
@@ -159,9 +159,9 @@ def test_a_bound_hides_no_error(version: str) -> None:
     old = {"metadata": {"name": "g"}, "spec": {"services": services}}
     new = {"metadata": {"name": "g"}, "spec": {"services": {**services, "w02999": {"replicas": -2}}}}
     if version == "v1beta1":
-        old, new = (convert(KINDS["DynamoGraphDeployment"], one, version).object for one in (old, new))
-    told = ask(review(new, "UPDATE", old), route_path("DynamoGraphDeployment", version, Purpose.VALIDATE))
-    [cause] = refusal(told, 422)["details"]["causes"]
+        old, new = (convert(KINDS["DynamoGraphDeployment"], obj, version).object for obj in (old, new))
+    reply = ask(review(new, "UPDATE", old), route_path("DynamoGraphDeployment", version, Purpose.VALIDATE))
+    [cause] = refusal(reply, 422)["details"]["causes"]
     assert cause["message"].startswith("must be 0 or more, got -2")
     assert "2999" in cause["field"]
 
@@ -169,9 +169,9 @@ def test_a_bound_hides_no_error(version: str) -> None:
 def test_defaults_are_the_smallest_patch() -> None:
     obj = graph()
     del obj["spec"]["services"]["worker"]["replicas"]
-    told = response(ask(review(obj), GRAPH_DEFAULTS))
-    assert told["patchType"] == "JSONPatch"
-    operations = orjson.loads(base64.b64decode(told["patch"]))
+    result = response(ask(review(obj), GRAPH_DEFAULTS))
+    assert result["patchType"] == "JSONPatch"
+    operations = orjson.loads(base64.b64decode(result["patch"]))
     assert {op["path"]: (op["op"], op["value"]) for op in operations} == {
         "/spec/services/worker/replicas": ("add", 1),
         "/metadata/annotations/nvidia.com~1dynamo-operator-origin-version": ("add", "1.2.0"),
@@ -223,8 +223,8 @@ def test_operations(operation: Any, obj: Any, old: Any, validate: int, mutate: i
     """Which operation needs which object, on both kinds of paths."""
     body = review(obj, operation, old)
     for path, code in ((GRAPHS, validate), (GRAPH_DEFAULTS, mutate)):
-        told = response(ask(body, path))
-        assert (told["allowed"], told["status"]["code"]) == (code == 200, code)
+        result = response(ask(body, path))
+        assert (result["allowed"], result["status"]["code"]) == (code == 200, code)
 
 
 @run_each("old", ["text", [[]], False, 7, {"spec": "text", "metadata": []}])
@@ -281,9 +281,9 @@ def test_an_object_of_another_type_is_undecodable(field: str, where: str) -> Non
 )
 def test_what_no_review_can_answer(body: bytes, words: str) -> None:
     """An HTTP error with a Status of one sentence, which the API server shows."""
-    found = ask(body)
-    status = orjson.loads(found.body)
-    assert (found.status, status["code"], status["kind"], status["apiVersion"]) == (400, 400, "Status", "v1")
+    reply = ask(body)
+    status = orjson.loads(reply.body)
+    assert (reply.status, status["code"], status["kind"], status["apiVersion"]) == (400, 400, "Status", "v1")
     assert words in status["message"]
     assert len(status["message"]) < 250
 
@@ -299,14 +299,14 @@ def test_new_objects_are_at_most_1022_levels_deep(kind: str, version: str, path:
     managed = "managedFields" in path
     for levels in (512, 1_022, 1_023, 3_000):
         text = deep_object(kind, version, path, levels)
-        found = ask(_about(text), validate)
+        reply = ask(_about(text), validate)
         if levels > 1_022 and not managed:
-            message = refusal(found, 422)["message"]
+            message = refusal(reply, 422)["message"]
             assert f"must be nested at most {MAX_OBJECT_LEVELS} levels deep" in message
             assert f"is invalid: {path[0]}." in message
-            assert found.verdict.bound == "depth"
+            assert reply.verdict.bound == "depth"
         else:
-            assert f"{MAX_OBJECT_LEVELS} levels" not in found.body.decode()
+            assert f"{MAX_OBJECT_LEVELS} levels" not in reply.body.decode()
         for body in (_about(text, "UPDATE", text), _about(b"null", "DELETE", text)):
             assert f"{MAX_OBJECT_LEVELS} levels" not in ask(body, validate).body.decode()
             assert ask(body, validate).verdict.outcome != "fault"
@@ -341,8 +341,8 @@ def test_numbers_that_no_int32_holds(number: str) -> None:
 def test_excluded_namespaces() -> None:
     """Nothing is asked there; in cluster scope only, and decoding comes first."""
     obj = {**NO_SERVICES, "metadata": {"name": "g", "namespace": "leased"}}
-    found = ask(review(obj))
-    assert (response(found)["allowed"], found.verdict.skipped) == (True, "excluded")
+    reply = ask(review(obj))
+    assert (response(reply)["allowed"], reply.verdict.skipped) == (True, "excluded")
     assert "patch" not in response(ask(review(obj), GRAPH_DEFAULTS))
     refusal(ask(review(obj), chosen=Settings(FACTS._replace(operatorScope="namespace"))), 422)
     refusal(ask(review({**BROKEN, "metadata": obj["metadata"]})), 400)
@@ -353,8 +353,8 @@ def test_excluded_namespaces() -> None:
 def test_an_object_on_its_way_out_is_not_judged() -> None:
     """Finalizers must be able to go, whatever the object says."""
     gone = {**NO_SERVICES, "metadata": {"name": "g", "deletionTimestamp": "2026-05-17T12:00:00Z"}}
-    found = ask(review(gone, "UPDATE", NO_SERVICES))
-    assert (response(found)["allowed"], found.verdict.skipped) == (True, "deleting")
+    reply = ask(review(gone, "UPDATE", NO_SERVICES))
+    assert (response(reply)["allowed"], reply.verdict.skipped) == (True, "deleting")
     refusal(ask(review(gone)), 422)
 
 
@@ -376,8 +376,8 @@ def test_the_other_version(route: Any) -> None:
         (review({**obj, "apiVersion": "nvidia.com/v7"}), 400),
         (review(obj, "NOPE"), 400),
     ):
-        told = response(ask(body, route.path))
-        assert (told["allowed"], told["status"]["code"]) == (code == 200, code)
+        result = response(ask(body, route.path))
+        assert (result["allowed"], result["status"]["code"]) == (code == 200, code)
 
 
 def test_an_unknown_fact_refuses_and_says_which() -> None:
@@ -396,11 +396,11 @@ def test_a_fault_is_a_review_and_its_log_holds_no_value(monkeypatch: pytest.Monk
 
     monkeypatch.setattr("dynamo_webhooks.admission.judging.evaluate", fail)
     with caplog.at_level(logging.ERROR):
-        found = ask(review(graph()))
-    status = refusal(found, 500)
+        reply = ask(review(graph()))
+    status = refusal(reply, 500)
     assert "ValueError" in status["message"]
     assert PRIVATE not in status["message"]
-    assert found.verdict.outcome == "fault"
+    assert reply.verdict.outcome == "fault"
     assert [record.getMessage() for record in caplog.records] == ["a request could not be checked"]
 
 

@@ -61,63 +61,63 @@ class Asked:
 
 async def test_room_is_given_in_the_order_of_asking() -> None:
     """A small one does not overtake a large one, which would wait for ever else."""
-    asked = Asked()
+    visitors = Asked()
     for name, size in (("a", 6), ("b", 4), ("large", 9), ("c", 1), ("d", 1)):
-        await asked.ask(name, size)
-    assert (asked.inside, asked.room.used, asked.crowded) == (["a", "b"], 10, 3)
-    await asked.leave("b")
-    assert asked.inside == ["a"]
-    await asked.leave("a")
-    assert (asked.inside, asked.room.used) == (["large", "c"], 10)
-    await asked.leave("large")
-    assert (asked.inside, asked.room.used) == (["c", "d"], 2)
+        await visitors.ask(name, size)
+    assert (visitors.inside, visitors.room.used, visitors.crowded) == (["a", "b"], 10, 3)
+    await visitors.leave("b")
+    assert visitors.inside == ["a"]
+    await visitors.leave("a")
+    assert (visitors.inside, visitors.room.used) == (["large", "c"], 10)
+    await visitors.leave("large")
+    assert (visitors.inside, visitors.room.used) == (["c", "d"], 2)
 
 
 async def test_one_that_needs_more_than_there_is_is_alone() -> None:
-    asked = Asked()
-    await asked.ask("a", 1)
-    await asked.ask("huge", 1_000)
-    assert asked.inside == ["a"]
-    await asked.leave("a")
-    await asked.ask("b", 1)
-    assert (asked.inside, asked.room.used) == (["huge"], 10)
-    await asked.leave("huge")
-    assert asked.inside == ["b"]
+    visitors = Asked()
+    await visitors.ask("a", 1)
+    await visitors.ask("huge", 1_000)
+    assert visitors.inside == ["a"]
+    await visitors.leave("a")
+    await visitors.ask("b", 1)
+    assert (visitors.inside, visitors.room.used) == (["huge"], 10)
+    await visitors.leave("huge")
+    assert visitors.inside == ["b"]
 
 
 async def test_who_gives_up_waiting_lets_others_pass() -> None:
-    asked = Asked()
+    visitors = Asked()
     for name, size in (("a", 6), ("large", 9), ("b", 4)):
-        await asked.ask(name, size)
-    asked.tasks["large"].cancel()
-    await asked.turns()
-    assert asked.inside == ["a", "b"]
+        await visitors.ask(name, size)
+    visitors.tasks["large"].cancel()
+    await visitors.turns()
+    assert visitors.inside == ["a", "b"]
 
 
 async def test_room_given_to_one_who_has_just_given_up_comes_back() -> None:
-    asked = Asked()
-    await asked.ask("a", 10)
-    await asked.ask("b", 10)
-    asked._ends["a"].set()
-    asked.tasks["b"].cancel()  # in the same turn
-    await asked.turns()
-    assert (asked.inside, asked.room.used) == ([], 0)
-    await asked.ask("c", 10)
-    assert asked.inside == ["c"]
+    visitors = Asked()
+    await visitors.ask("a", 10)
+    await visitors.ask("b", 10)
+    visitors._ends["a"].set()
+    visitors.tasks["b"].cancel()  # in the same turn
+    await visitors.turns()
+    assert (visitors.inside, visitors.room.used) == ([], 0)
+    await visitors.ask("c", 10)
+    assert visitors.inside == ["c"]
 
 
 async def test_an_answer_may_need_more_than_its_review() -> None:
     """It has it at once; others wait the longer."""
-    asked = Asked()
-    with asked.room.reserve() as stay:
+    visitors = Asked()
+    with visitors.room.reserve() as stay:
         await stay.enter(8)
         stay.change(15)
-        assert asked.room.used == 15
-        await asked.ask("a", 1)
+        assert visitors.room.used == 15
+        await visitors.ask("a", 1)
         stay.change(9)
-        await asked.turns()
-        assert (asked.inside, asked.room.used) == (["a"], 10)
-    assert asked.room.used == 1
+        await visitors.turns()
+        assert (visitors.inside, visitors.room.used) == (["a"], 10)
+    assert visitors.room.used == 1
 
 
 async def test_a_look_at_one_whose_time_is_up_in_the_same_moment_does_no_harm() -> None:
@@ -168,12 +168,12 @@ async def test_a_slow_sender_loses_its_room_when_others_wait(tmp_path: Path, pat
             client.send(post(path, body)[:-9])
         await until(lambda: running.server.snapshot().reading.get(path) == 2)
         assert (await (await running.connect()).post(path, body.ljust(2 * len(body)))).status == 200
-        told = [await client.answer() for client in slow]
+        replies = [await client.answer() for client in slow]
         for client in slow:
             client.writer.transport.abort()  # the server would wait a while for what it may still send
-    assert {each.status for each in told} <= {408, 200}
+    assert {each.status for each in replies} <= {408, 200}
     assert running.server.meter.bounds[Bound.PACE] == 2
-    assert "others wait" in told[0].json["message"]
+    assert "others wait" in replies[0].json["message"]
 
 
 async def test_a_slow_sender_that_nobody_waits_for_has_its_time(tmp_path: Path) -> None:
@@ -199,8 +199,8 @@ async def test_slow_readers_keep_neither_room_nor_places(tmp_path: Path) -> None
             # each has sent all of it before anybody waits, or it would count as a slow sender
             await until(lambda times=times: converted(running) >= 7_000 * times)
         third = await running.connect()
-        found = await third.post("/convert", conversion([graph()] * 3))
-        assert (found.status, len(found.json["response"]["convertedObjects"])) == (200, 3)
+        reply = await third.post("/convert", conversion([graph()] * 3))
+        assert (reply.status, len(reply.json["response"]["convertedObjects"])) == (200, 3)
         assert running.server.meter.bounds[Bound.PACE] == 2
         assert {key[2] for key in running.server.meter.requests} == {"converted"}
         for client in slow:
@@ -238,9 +238,9 @@ async def test_no_room_in_time_is_said(tmp_path: Path) -> None:
         holder = Reservation(running.server._bodies._admission)
         with holder:
             await holder.enter(len(BODY))
-            found = await (await running.connect()).post(GRAPHS, BODY)
-            assert (found.status, found.json["reason"], found.headers["connection"]) == (429, "TooManyRequests", "close")
-            assert found.json["message"] == "within 0.3 seconds there was no room: other long reviews came first"
+            reply = await (await running.connect()).post(GRAPHS, BODY)
+            assert (reply.status, reply.json["reason"], reply.headers["connection"]) == (429, "TooManyRequests", "close")
+            assert reply.json["message"] == "within 0.3 seconds there was no room: other long reviews came first"
         assert (await (await running.connect()).post(GRAPHS, BODY)).status == 200
 
 
@@ -259,8 +259,8 @@ async def test_all_room_is_given_back(tmp_path: Path) -> None:
                 client.writer.transport.abort()
             await running.gone()
             await until(lambda: room.used == 0)
-        found = await (await running.connect()).post("/convert", MANY)
-        assert found.status == 200
+        reply = await (await running.connect()).post("/convert", MANY)
+        assert reply.status == 200
         await until(lambda: room.used == 0)
 
 

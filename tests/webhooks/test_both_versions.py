@@ -43,9 +43,9 @@ def causes(obj: dict[str, Any], kind: str = GRAPH, version: str = "v1beta1", **m
 
 
 def patch(obj: dict[str, Any], kind: str, version: str, **more: Any) -> list[dict[str, Any]]:
-    told = response(ask(review(obj, **more), route_path(kind, version, Purpose.MUTATE)))
-    assert told["allowed"] is True
-    operations: list[dict[str, Any]] = orjson.loads(base64.b64decode(told.get("patch", "W10=")))
+    result = response(ask(review(obj, **more), route_path(kind, version, Purpose.MUTATE)))
+    assert result["allowed"] is True
+    operations: list[dict[str, Any]] = orjson.loads(base64.b64decode(result.get("patch", "W10=")))
     return operations
 
 
@@ -58,10 +58,10 @@ def test_paths_and_words_are_the_authors() -> None:
         {**WORKER, "name": "a", "experimental": {"gpuMemoryService": {"mode": "InterPod"}, "failover": {"mode": "IntraPod"}}},
         backendFramework="sglang",
     )
-    found = dict(causes(obj))
-    assert found["spec.components[0].replicas"] == "must be 0 or more, got -1"
-    assert found["spec.components[1].experimental.failover"].startswith("must")
-    text = " ".join(found.values())
+    messages = dict(causes(obj))
+    assert messages["spec.components[0].replicas"] == "must be 0 or more, got -1"
+    assert messages["spec.components[1].experimental.failover"].startswith("must")
+    text = " ".join(messages.values())
     assert '"InterPod"' in text
     assert "intraPod" not in text
     assert "interPod" not in text
@@ -77,8 +77,8 @@ def test_names_that_hold_a_word_of_v1alpha1_stay_names() -> None:
         ("spec.components", f'must keep the components that the graph was created with: added "{name}"; removed "service"')
     ]
     restart = {"id": "a", "strategy": {"order": ["Embedding-Service"]}}
-    said = causes(beta_graph({"name": name, "topologyConstraint": {"packDomain": "rack"}}, {"name": "service"}, restart=restart))
-    assert [message for _, message in said] == [
+    faults = causes(beta_graph({"name": name, "topologyConstraint": {"packDomain": "rack"}}, {"name": "service"}, restart=restart))
+    assert [message for _, message in faults] == [
         f'must name all 2 components, got 1 different names; missing: "{name}", "service"',
         'must be a component of this graph, got "Embedding-Service"',
         f'must be set while components have constraints ("{name}"), got nothing',
@@ -88,7 +88,7 @@ def test_names_that_hold_a_word_of_v1alpha1_stay_names() -> None:
 def test_advice_is_what_the_authors_version_allows() -> None:
     """The schema of v1beta1 knows one standby engine; only a graph can have pods of several layouts."""
     gms = {"experimental": {"gpuMemoryService": {"mode": "IntraPod"}, "failover": {"mode": "IntraPod", "numShadows": 2}}}
-    assert [said for _, said in causes(beta_graph({**WORKER, **gms})) if "fixed pair" in said] == [
+    assert [message for _, message in causes(beta_graph({**WORKER, **gms})) if "fixed pair" in message] == [
         "must be 1 in mode IntraPod, where a pod holds a fixed pair of engines, got 2; only v1alpha1 allows more, in pods of their own"
     ]
     spec = {"gpuMemoryService": {"enabled": True, "mode": "interPod"}, "failover": {"enabled": True, "mode": "intraPod"}}
@@ -112,8 +112,8 @@ def test_what_the_authors_version_cannot_say_is_named_with_its_version() -> None
     there = convert(KINDS[GRAPH], bad, "v1alpha1").object
     facts = facts_from({"operatorVersion": "1.5.0", "grove": True})
     refused = refusal(ask(review(there), route_path(GRAPH, "v1alpha1", Purpose.VALIDATE), Settings(facts)), 422)
-    found = {cause["field"]: cause["message"] for cause in refused["details"]["causes"]}
-    assert re.match(r"spec\.components\[0\]\.experimental\S+ of v1beta1 must be ", found["metadata.annotations[nvidia.com/dgd-spec]"])
+    messages = {cause["field"]: cause["message"] for cause in refused["details"]["causes"]}
+    assert re.match(r"spec\.components\[0\]\.experimental\S+ of v1beta1 must be ", messages["metadata.annotations[nvidia.com/dgd-spec]"])
 
 
 def test_defaults_are_patched_into_the_authors_version() -> None:
@@ -238,12 +238,12 @@ def test_the_verdict_on_an_object_is_the_verdict_on_its_conversion() -> None:
         if own.verdict.code == 400:
             continue
         other = _other(route)
-        found = _asked(other, _converted(case["request"], route, other.version), settings)
-        if _apart(own, found):
+        twin = _asked(other, _converted(case["request"], route, other.version), settings)
+        if _apart(own, twin):
             continue
-        assert (found.verdict.outcome, found.verdict.code) == (own.verdict.outcome, own.verdict.code), case["id"]
-        assert sorted(found.verdict.rules) == sorted(own.verdict.rules), case["id"]
-        here, there = (orjson.loads(one.body)["response"].get("status", {}).get("details", {}).get("causes", []) for one in (own, found))
+        assert (twin.verdict.outcome, twin.verdict.code) == (own.verdict.outcome, own.verdict.code), case["id"]
+        assert sorted(twin.verdict.rules) == sorted(own.verdict.rules), case["id"]
+        here, there = (orjson.loads(reply.body)["response"].get("status", {}).get("details", {}).get("causes", []) for reply in (own, twin))
         assert len(here) == len(there), case["id"]
         if other.version == "v1beta1":
             assert not [cause for cause in there if _foreign(cause)], case["id"]
@@ -251,14 +251,14 @@ def test_the_verdict_on_an_object_is_the_verdict_on_its_conversion() -> None:
     assert compared > 1_000
 
 
-MOST = 60 if WHOLE else 30  # objects of each test: an object is asked about eight times
+MAX_OBJECTS = 60 if WHOLE else 30  # objects of each test: an object is asked about eight times
 # an adapter has no webhooks
 JUDGED = [(kind, version) for kind, version in PAIRS if route_path(kind, version, Purpose.VALIDATE) in ROUTES]
 
 
 def _answered(obj: Any, old: Any, kind: str, version: str, purpose: Purpose) -> Answer:
-    asked = orjson.loads(review(obj, "CREATE" if old is None else "UPDATE", old))
-    body = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)  # as an API server sends it
+    request = orjson.loads(review(obj, "CREATE" if old is None else "UPDATE", old))
+    body = orjson.dumps(request, option=orjson.OPT_SORT_KEYS)  # as an API server sends it
     return answer(ROUTES[route_path(kind, version, purpose)], body, Settings(FACTS))
 
 
@@ -278,15 +278,15 @@ def _apart(*answers: Answer) -> bool:
 @pytest.mark.parametrize(("kind", "version"), [pair for pair in JUDGED if ROUTES[route_path(*pair, Purpose.VALIDATE)].converts])
 def test_rules_say_of_a_view_what_they_say_of_the_whole(kind: str, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Words, causes and patches, byte for byte, with honest and dishonest annotations: no rule reads what a view leaves out."""
-    asked = []
-    for number in range(MOST):
+    pairs = []
+    for number in range(MAX_OBJECTS):
         dice = Dice(SEED, "views", kind, version, number)
         obj = make_object(dice, kind, version, odd=number % 4 == 2, hostile=number % 4 == 3)
         there = convert(KINDS[kind], make_object(dice, kind, _opposite(version)), version).object
-        asked += [(new, old) for new in (obj, there, edit(dice, there)) for old in (None, obj, there)]
+        pairs += [(new, old) for new in (obj, there, edit(dice, there)) for old in (None, obj, there)]
 
     def answers() -> list[bytes]:
-        return [_answered(*each, kind, version, purpose).body for each in asked for purpose in (Purpose.VALIDATE, Purpose.MUTATE)]
+        return [_answered(*each, kind, version, purpose).body for each in pairs for purpose in (Purpose.VALIDATE, Purpose.MUTATE)]
 
     viewing = answers()
     monkeypatch.setattr(VersionView, "convert_for_rules", lambda across, obj, **_: convert(across.kind, obj, across.rule_version).object)

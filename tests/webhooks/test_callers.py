@@ -87,9 +87,9 @@ async def test_admission_is_for_allowed_callers(site: Site, version: ssl.TLSVers
 async def test_a_caller_without_a_certificate_may_convert_and_nothing_else(site: Site, version: ssl.TLSVersion) -> None:
     """As an API server does, which has no client certificate for conversion webhooks."""
     for path in (GRAPHS, GRAPH_DEFAULTS):
-        found = await (await site.connect(None, version)).post(path, BODY)
-        assert (found.status, found.json["reason"]) == (403, "Forbidden")
-        assert "must present a client certificate" in found.json["message"]
+        reply = await (await site.connect(None, version)).post(path, BODY)
+        assert (reply.status, reply.json["reason"]) == (403, "Forbidden")
+        assert "must present a client certificate" in reply.json["message"]
     client = await site.connect(None, version)
     for _ in range(2):
         assert (await client.post("/convert", CONVERSION)).json["response"]["result"]["status"] == "Success"
@@ -119,11 +119,11 @@ async def test_names(tmp_path: Path, names: list[str], common: str, status: int)
     authority = trustme.CA()
     leaf = authority.issue_cert(f"{common.strip()}.example", common_name=common)
     async with wanting(tmp_path, authority, names) as site:
-        found = await site.post(leaf)
-        assert found.status == status
+        reply = await site.post(leaf)
+        assert reply.status == status
         if status == 403:
-            assert "must bear one of the names in server.webhook.clientNames" in found.json["message"]
-            assert common.encode() not in found.body
+            assert "must bear one of the names in server.webhook.clientNames" in reply.json["message"]
+            assert common.encode() not in reply.body
         assert (await site.post(leaf, "/convert", CONVERSION)).status == 200
 
 
@@ -160,8 +160,8 @@ async def test_a_certificate_that_expires_while_the_connection_lives(site: Site,
     client = await site.connect(site.caller(), version)
     assert (await client.post(GRAPHS, BODY)).status == 200
     site.running.server._callers._clock = lambda: datetime(3001, 1, 1, tzinfo=UTC).timestamp()
-    found = await client.post(GRAPHS, BODY)
-    assert (found.status, "has expired" in found.json["message"], found.headers["connection"]) == (403, True, "close")
+    reply = await client.post(GRAPHS, BODY)
+    assert (reply.status, "has expired" in reply.json["message"], reply.headers["connection"]) == (403, True, "close")
     assert await client.closed()
     assert site.counted()[GRAPHS, "unverified"] == 1
 
@@ -190,12 +190,12 @@ def talk(port: int, context: ssl.SSLContext, session: ssl.SSLSession | None) -> 
     raw = socket.create_connection(("127.0.0.1", port), timeout=DEADLINE)
     with context.wrap_socket(raw, server_hostname="localhost", session=session) as tls:
         tls.sendall(post(GRAPHS, BODY, "application/json", "Connection: close"))
-        found = b""
+        received = b""
         while part := tls.recv(65536):
-            found += part
-        if not found:
+            received += part
+        if not received:
             raise ConnectionResetError
-        return int(found.split()[1]), tls.session_reused, tls.session
+        return int(received.split()[1]), tls.session_reused, tls.session
 
 
 async def test_authorities_are_exchanged_without_a_lost_request(site: Site) -> None:
@@ -205,8 +205,8 @@ async def test_authorities_are_exchanged_without_a_lost_request(site: Site) -> N
     assert (await client.post(GRAPHS, BODY)).status == 200
     site.file.write_bytes(site.authority.cert_pem.bytes() + second.cert_pem.bytes())
     await site.generation(2)
-    found = await client.post(GRAPHS, BODY)
-    assert (found.status, found.headers["connection"]) == (200, "close")
+    reply = await client.post(GRAPHS, BODY)
+    assert (reply.status, reply.headers["connection"]) == (200, "close")
     assert await client.closed()
     new = second.issue_cert("x", common_name=NAME)
     assert [(await site.post(leaf)).status for leaf in (old, new)] == [200, 200]
@@ -244,8 +244,8 @@ async def test_without_authorities_from_the_start_only_conversion_is_answered(tm
     async with served(tmp_path, clients=ClientTrust(file)) as running:
         site = Site(running, authority, file)
         for leaf in (site.caller(), None):
-            found = await site.post(leaf)
-            assert (found.status, "no authority of client certificates could be read" in found.json["message"]) == (403, True)
+            reply = await site.post(leaf)
+            assert (reply.status, "no authority of client certificates could be read" in reply.json["message"]) == (403, True)
             assert (await site.post(leaf, "/convert", CONVERSION)).status == 200
         assert "clients.crt can't be read" in running.server.certificate.report()["trouble"]
         authority.cert_pem.write_to_path(str(file))

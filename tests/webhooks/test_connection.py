@@ -94,7 +94,7 @@ def _reader(data: bytes) -> h11.Connection:
 
 def by_h11(data: bytes) -> list[Request]:
     """The requests in a stream, as h11 reads them, until one ends the connection or isn't HTTP."""
-    found: list[Request] = []
+    requests: list[Request] = []
     reader = _reader(data)
     request: h11.Request | None = None
     body = b""
@@ -104,22 +104,22 @@ def by_h11(data: bytes) -> list[Request]:
                 case h11.Request() as request:
                     body = b""
                     if request.target.endswith(b"7") and _has_body(request):  # which is answered before its body has come
-                        return [*found, Request(request.method, request.target.decode("latin-1"), b"unread")]
+                        return [*requests, Request(request.method, request.target.decode("latin-1"), b"unread")]
                 case h11.Data(data=part):
                     body += part
                 case h11.EndOfMessage():
                     assert request is not None
                     target = request.target.decode("latin-1")
-                    found.append(Request(request.method, target, b"unread" if target.endswith("7") else body))
+                    requests.append(Request(request.method, target, b"unread" if target.endswith("7") else body))
                     reader.send(h11.Response(status_code=200, headers=[("Content-Length", "0")]))
                     reader.send(h11.EndOfMessage())
                     if reader.our_state is not h11.DONE:
-                        return found
+                        return requests
                     reader = _reader(reader.trailing_data[0])
                 case _:  # more would have to come, or another protocol
-                    return found
+                    return requests
     except (h11.RemoteProtocolError, h11.LocalProtocolError):
-        return found
+        return requests
 
 
 def _has_body(request: h11.Request) -> bool:
@@ -157,13 +157,13 @@ def _body(draw: random.Random) -> bytes:
 
 
 def _chunks(draw: random.Random, body: bytes) -> bytes:
-    found = b""
+    chunks = b""
     while body:
         size = draw.randrange(1, len(body) + 1)
         extension = draw.choice((b"", b"", b";a", b';a="b"'))
-        found += draw.choice((b"%x", b"%X", b"0%x")) % size + extension + b"\r\n" + body[:size] + b"\r\n"
+        chunks += draw.choice((b"%x", b"%X", b"0%x")) % size + extension + b"\r\n" + body[:size] + b"\r\n"
         body = body[size:]
-    return found + draw.choice((b"0", b"00", b"0;x")) + b"\r\n" + draw.choice((b"", b"", b"T: u\r\n")) + b"\r\n"
+    return chunks + draw.choice((b"0", b"00", b"0;x")) + b"\r\n" + draw.choice((b"", b"", b"T: u\r\n")) + b"\r\n"
 
 
 def _request(draw: random.Random) -> bytes:
@@ -212,11 +212,11 @@ async def test_requests_are_those_that_a_strict_reader_finds_or_are_refused() ->
             data = _damaged(draw, data)
         cuts = sorted(draw.randrange(len(data) + 1) for _ in range(draw.choice((0, 1, 3, 20))))
         pieces = [data[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(data)], strict=True) if begin < end]
-        wanted, (found, wire) = by_h11(data), await by_us(pieces, draw)
-        assert found == wanted[: len(found)], f"HOSTILE_SEED={SEED}, stream {number}: {data!r}"
-        assert len(found) == len(wanted) or wire.ended, f"HOSTILE_SEED={SEED}, stream {number}, unanswered: {data!r}"
-        assert wire.written.count(b"HTTP/1.1 200") == len(found)
-        read += len(found)
+        wanted, (requests, wire) = by_h11(data), await by_us(pieces, draw)
+        assert requests == wanted[: len(requests)], f"HOSTILE_SEED={SEED}, stream {number}: {data!r}"
+        assert len(requests) == len(wanted) or wire.ended, f"HOSTILE_SEED={SEED}, stream {number}, unanswered: {data!r}"
+        assert wire.written.count(b"HTTP/1.1 200") == len(requests)
+        read += len(requests)
         refused += b"HTTP/1.1 400" in wire.written
     assert read > STREAMS / 2
     assert refused > STREAMS / 10
@@ -315,8 +315,8 @@ async def test_an_error_is_answered_and_logged(tmp_path: Path, monkeypatch: pyte
             broken: Any = _Broken() if name != "answer" else lambda *_: 1 / 0
             monkeypatch.setattr(running.server.meter if name != "answer" else jobs, name, broken)
             running.server._jobs.short_requests._spent = spent
-            found = await client.post(GRAPHS, BODY)
-            assert (found.status, found.headers["connection"]) == (500, "close")
+            reply = await client.post(GRAPHS, BODY)
+            assert (reply.status, reply.headers["connection"]) == (500, "close")
             assert await client.closed()
             monkeypatch.undo()
         assert (await (await running.connect()).post(GRAPHS, BODY)).json["response"]["allowed"]

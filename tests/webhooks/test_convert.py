@@ -26,27 +26,27 @@ ALPHA, BETA = "nvidia.com/v1alpha1", "nvidia.com/v1beta1"
 
 
 def ask(body: bytes) -> tuple[Answer, dict[str, Any]]:
-    found = answer(CONVERT, body, Settings(Facts()))
-    return found, orjson.loads(found.body)
+    reply = answer(CONVERT, body, Settings(Facts()))
+    return reply, orjson.loads(reply.body)
 
 
 def converted(objects: Any, desired: Any = BETA) -> list[Any]:
     """The objects of a review that must succeed."""
-    found, told = ask(conversion(objects, desired))
-    assert (found.status, found.verdict.outcome, found.verdict.code) == (200, "converted", 200)
-    assert told["response"]["uid"] == "c-1"
-    assert told["response"]["result"] == {"status": "Success"}
-    objects = told["response"]["convertedObjects"]
+    reply, review = ask(conversion(objects, desired))
+    assert (reply.status, reply.verdict.outcome, reply.verdict.code) == (200, "converted", 200)
+    assert review["response"]["uid"] == "c-1"
+    assert review["response"]["result"] == {"status": "Success"}
+    objects = review["response"]["convertedObjects"]
     assert isinstance(objects, list)
     return objects
 
 
 def refusal(objects: Any, desired: Any = BETA) -> str:
     """The message of a review that must fail, and hand out nothing."""
-    found, told = ask(conversion(objects, desired))
-    result = told["response"]["result"]
-    assert (found.status, told["response"]["uid"], told["response"]["convertedObjects"]) == (200, "c-1", [])
-    assert (result["status"], result["code"]) == ("Failure", found.verdict.code)
+    reply, review = ask(conversion(objects, desired))
+    result = review["response"]["result"]
+    assert (reply.status, review["response"]["uid"], review["response"]["convertedObjects"]) == (200, "c-1", [])
+    assert (result["status"], result["code"]) == ("Failure", reply.verdict.code)
     message: str = result["message"]
     return message
 
@@ -66,8 +66,8 @@ MIXED = [
 
 @run_each("version", ["apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"])
 def test_the_version_of_the_review_is_echoed(version: str) -> None:
-    _, told = ask(conversion([graph()], version=version))
-    assert (told["apiVersion"], told["kind"]) == (version, "ConversionReview")
+    _, review = ask(conversion([graph()], version=version))
+    assert (review["apiVersion"], review["kind"]) == (version, "ConversionReview")
 
 
 def test_kinds_are_mixed_and_keep_their_order() -> None:
@@ -138,8 +138,8 @@ def test_objects_must_be_a_list(objects: Any) -> None:
 
 @run_each("body", [b"", b"[]", b"{", b"{}", b'{"request":null}', b'{"kind":"AdmissionReview","request":{}}', b'{"request":{"uid":5}}'])
 def test_a_body_without_a_review_is_rejected(body: bytes) -> None:
-    found, told = ask(body)
-    assert (found.status, told["kind"], told["status"]) == (400, "Status", "Failure")
+    reply, status = ask(body)
+    assert (reply.status, status["kind"], status["status"]) == (400, "Status", "Failure")
 
 
 @pytest.mark.interpreted
@@ -149,10 +149,10 @@ def test_a_fault_of_ours_is_answered_and_its_log_holds_no_value(monkeypatch: pyt
 
     monkeypatch.setattr("dynamo_webhooks.conversion.objects.convert", fail)
     with caplog.at_level(logging.ERROR):
-        found, told = ask(conversion([graph()]))
-    assert (found.verdict.outcome, told["response"]["result"]["code"]) == ("fault", 500)
-    assert "ValueError" in told["response"]["result"]["message"]
-    assert PRIVATE not in told["response"]["result"]["message"]
+        reply, review = ask(conversion([graph()]))
+    assert (reply.verdict.outcome, review["response"]["result"]["code"]) == ("fault", 500)
+    assert "ValueError" in review["response"]["result"]["message"]
+    assert PRIVATE not in review["response"]["result"]["message"]
 
 
 def _damaged(name: str, text: str = PRIVATE) -> dict[str, Any]:
@@ -161,13 +161,13 @@ def _damaged(name: str, text: str = PRIVATE) -> dict[str, Any]:
 
 def test_a_damaged_annotation_is_kept_aside_logged_and_counted(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        found, told = ask(conversion([_damaged("hurt"), graph()]))
+        reply, review = ask(conversion([_damaged("hurt"), graph()]))
     [line] = [record.getMessage() for record in caplog.records]
     assert line == "the annotation nvidia.com/dgd-spec of DynamoGraphDeployment llm/hurt could not be used and is set aside"
     assert PRIVATE not in line
-    assert PRIVATE in told["response"]["convertedObjects"][0]["metadata"]["annotations"].values()
+    assert PRIVATE in review["response"]["convertedObjects"][0]["metadata"]["annotations"].values()
     meter = Meter()
-    meter.answered(CONVERT, found.verdict, 0.1, 10)
+    meter.answered(CONVERT, reply.verdict, 0.1, 10)
     text = export(meter, {}).decode()
     assert "dynamo_webhooks_conversion_damaged_annotations_total 1.0" in text
     labels = 'kind="DynamoGraphDeployment",outcome="converted",version="v1beta1"'
@@ -176,16 +176,16 @@ def test_a_damaged_annotation_is_kept_aside_logged_and_counted(caplog: pytest.Lo
 
 def test_many_damaged_annotations_cost_few_lines(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        found, _ = ask(conversion([_damaged(f"g{index}") for index in range(200)]))
+        reply, _ = ask(conversion([_damaged(f"g{index}") for index in range(200)]))
     assert len(caplog.records) == convert.MAX_LISTED_OBJECTS + 1
-    assert found.verdict.tally is not None
-    assert found.verdict.tally.damaged == 200
+    assert reply.verdict.tally is not None
+    assert reply.verdict.tally.damaged == 200
 
 
 def test_clients_cannot_make_labels() -> None:
-    found, _ = ask(conversion([of_kind("DynamoNothing"), 5, graph()], "nvidia.com/v77"))
-    assert found.verdict.tally is not None
-    assert set(found.verdict.tally.counts) == {
+    reply, _ = ask(conversion([of_kind("DynamoNothing"), 5, graph()], "nvidia.com/v77"))
+    assert reply.verdict.tally is not None
+    assert set(reply.verdict.tally.counts) == {
         ("other", "other", "other", "refused"),
         ("DynamoGraphDeployment", "v1alpha1", "other", "refused"),
     }
@@ -218,16 +218,16 @@ def test_a_deep_object_does_not_keep_a_list_from_being_decoded_in_pieces() -> No
     listed[7] = deep_object(GRAPH, "v1alpha1", ("metadata", "managedFields", "[]", "fieldsV1"), 3_000)
     body = _body(b",".join(listed), BETA)
     assert len(list(convert.steps(body, 2**16, line=Line.V1_2))) == len(listed) + 1
-    told = deep.load(answer(CONVERT, body, Settings(Facts())).body)["response"]
-    assert told["result"] == {"status": "Success"}
-    assert len(told["convertedObjects"]) == len(listed)
+    response = deep.load(answer(CONVERT, body, Settings(Facts())).body)["response"]
+    assert response["result"] == {"status": "Success"}
+    assert len(response["convertedObjects"]) == len(listed)
 
 
 def _sent(text: bytes, desired: str) -> bytes:
     """The one object that an API server gets back, as text."""
-    found = answer(CONVERT, _body(text, desired), Settings(Facts()))
-    assert found.verdict.outcome == "converted"
-    return found.body[found.body.index(b'"convertedObjects":[') + len(b'"convertedObjects":[') :].removesuffix(b"]}}")
+    reply = answer(CONVERT, _body(text, desired), Settings(Facts()))
+    assert reply.verdict.outcome == "converted"
+    return reply.body[reply.body.index(b'"convertedObjects":[') + len(b'"convertedObjects":[') :].removesuffix(b"]}}")
 
 
 def _body(objects: bytes, desired: str) -> bytes:
@@ -269,13 +269,13 @@ def test_fragments_of_every_kind_and_version_get_nothing(kind: str, alpha: dict[
         ({"ofTomorrow": [1]}, {"ofTomorrow": [1]}),
     )
     objects = [numbered(of_kind(kind, version, **copy.deepcopy(before)), number) for number, (before, _) in enumerate(fragments)]
-    found = converted(objects, desired)
-    for obj, (_, wanted) in zip(found, fragments, strict=True):
+    results = converted(objects, desired)
+    for obj, (_, wanted) in zip(results, fragments, strict=True):
         name = {"name": obj["metadata"]["name"]} if named else {}
         assert {part: obj[part] for part in obj.keys() - {"apiVersion", "kind", "metadata"}} == {
             part: {**name, **value} if part == "spec" else value for part, value in wanted.items()
         }
-    assert converted(found, f"nvidia.com/{version}") == objects
+    assert converted(results, f"nvidia.com/{version}") == objects
 
 
 def test_a_decoder_that_is_out_of_memory_and_does_not_notice_meets_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,5 +285,5 @@ def test_a_decoder_that_is_out_of_memory_and_does_not_notice_meets_the_bound(mon
         raise SystemError
 
     monkeypatch.setattr("orjson.loads", loads)
-    found = answer(CONVERT, conversion([]), Settings(Facts()))
-    assert (found.status, found.verdict.bound) == (413, Bound.REQUEST_MEMORY)
+    reply = answer(CONVERT, conversion([]), Settings(Facts()))
+    assert (reply.status, reply.verdict.bound) == (413, Bound.REQUEST_MEMORY)

@@ -54,9 +54,9 @@ LONG: Final = conversion([graph()] * 1_000)
 async def test_reviews_are_answered_and_logged_without_values_and_the_connection_stays_usable(tmp_path: Path) -> None:
     async with served(tmp_path) as server:
         client = await server.connect()
-        found = await client.post("/convert", conversion(MIXED))
-        assert (found.status, found.headers["content-type"]) == (200, "application/json")
-        assert [obj["metadata"]["name"] for obj in found.json["response"]["convertedObjects"]] == [obj["metadata"]["name"] for obj in MIXED]
+        reply = await client.post("/convert", conversion(MIXED))
+        assert (reply.status, reply.headers["content-type"]) == (200, "application/json")
+        assert [obj["metadata"]["name"] for obj in reply.json["response"]["convertedObjects"]] == [obj["metadata"]["name"] for obj in MIXED]
         await client.post("/convert", conversion([graph(), of_kind("DynamoNothing")]))
         assert (await client.post(GRAPHS, review(graph()))).json["response"]["allowed"] is True
         lines = server.log()
@@ -105,8 +105,8 @@ async def test_a_list_of_short_objects_needs_no_process_and_admission_is_answere
         long.send(post("/convert", body))
         assert (await short.answer()).json["response"]["allowed"] is True
         assert 100 < len(order) < 150
-        found = (await long.answer()).json["response"]
-        assert [obj["metadata"]["name"] for obj in found["convertedObjects"]] == order == [f"g-{number}" for number in range(200)]
+        response = (await long.answer()).json["response"]
+        assert [obj["metadata"]["name"] for obj in response["convertedObjects"]] == order == [f"g-{number}" for number in range(200)]
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,9 @@ async def test_a_drain_waits_for_a_conversion_of_twenty_seconds(tmp_path: Path, 
         await until(lambda: "draining" in server.server.reasons())
         passed[0] += 10
         held.go()
-        found = await client.answer()
-        assert [obj["metadata"]["name"] for obj in found.json["response"]["convertedObjects"]] == [f"g-{number}" for number in range(1_000)]
-        assert found.headers["connection"] == "close"
+        reply = await client.answer()
+        assert [obj["metadata"]["name"] for obj in reply.json["response"]["convertedObjects"]] == [f"g-{number}" for number in range(1_000)]
+        assert reply.headers["connection"] == "close"
         assert await client.closed()
         passed[0] += lag
         await drain
@@ -211,8 +211,8 @@ async def test_one_long_list_is_converted_at_a_time_and_the_smallest_comes_first
         answered: list[int] = []
 
         async def ask(client: Client, count: int) -> None:
-            found = await client.post("/convert", conversion([numbered(graph(), number) for number in range(count)]))
-            answered.append(len(found.json["response"]["convertedObjects"]))
+            reply = await client.post("/convert", conversion([numbered(graph(), number) for number in range(count)]))
+            answered.append(len(reply.json["response"]["convertedObjects"]))
 
         asking = [asyncio.create_task(ask(clients[0], 500))]
         await until(held.begun)

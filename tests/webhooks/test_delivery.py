@@ -72,26 +72,26 @@ async def test_what_the_cluster_holds_is_reported_when_it_changes(authority: tru
     cluster = MemoryCluster()
     await cluster.create(SECRETS, {**secret(authority, leaf), "metadata": {**META, "name": "another"}})
     async with Carried(cluster).running() as carried:
-        await carried.until(lambda told: told["heard"] and "there is no Secret" in told["why"])
+        await carried.until(lambda report: report["heard"] and "there is no Secret" in report["why"])
         assert (carried.reports[-1]["pair"], carried.reports[-1]["usable"]) == (None, None)
         made = await cluster.create(SECRETS, secret(authority, leaf))
-        await carried.until(lambda told: told["pair"] == made["data"] and told["why"] == "")
+        await carried.until(lambda report: report["pair"] == made["data"] and report["why"] == "")
         await cluster.create(CONFIG_MAPS, trust("ab", "cd"))
-        await carried.until(lambda told: told["usable"] == ["ab", "cd"])
+        await carried.until(lambda report: report["usable"] == ["ab", "cd"])
         count = len(carried.reports)
         await cluster.merge_patch(SECRETS, POST.secret, {"metadata": {"labels": {"a": "b"}}}, POST.namespace)
         await cluster.delete(CONFIG_MAPS, POST.trust, POST.namespace)
-        await carried.until(lambda told: told["usable"] is None)
+        await carried.until(lambda report: report["usable"] is None)
         assert len(carried.reports) == count + 1, "a label is no news"
         await cluster.delete(SECRETS, POST.secret, POST.namespace)
-        await carried.until(lambda told: told["pair"] is None)
+        await carried.until(lambda report: report["pair"] is None)
 
 
 async def test_a_missing_permission_is_told_and_what_was_seen_stays(authority: trustme.CA, leaf: trustme.LeafCert) -> None:
     cluster = MemoryCluster()
     cluster.denied.add(("list", "secrets"))
     async with Carried(cluster).running() as carried:
-        await carried.until(lambda told: "forbidden" in told["why"])
+        await carried.until(lambda report: "forbidden" in report["why"])
     source = CertificateSource(POST, Path("/nowhere"))
     source.on_delivery(carried.reports[-1])
     assert "forbidden" in source.stale
@@ -187,12 +187,12 @@ def test_without_an_api_server_the_mounted_pair_is_served_and_replaced(tmp_path:
         write_pair(mounted, authority.issue_cert(NAME))
         command.ready()
         eventually(lambda: command.get("probes", "/readyz")[0] == 200)
-        said = command.get("probes", "/readyz?verbose")[1]
-        assert said.count("source file") == 1
-        assert "degraded: the serving Secret can't be read: a kubeconfig must be a file" in said
+        output = command.get("probes", "/readyz?verbose")[1]
+        assert output.count("source file") == 1
+        assert "degraded: the serving Secret can't be read: a kubeconfig must be a file" in output
         assert "is not known to be usable" in command.log("serving a certificate although")["msg"]
         assert command.metric("dynamo_webhooks_certificate_info{") == 1
-        serial = said.partition("serial ")[2].partition(",")[0]
+        serial = output.partition("serial ")[2].partition(",")[0]
         write_pair(mounted, authority.issue_cert(NAME))
         eventually(lambda: serial not in command.get("probes", "/readyz?verbose")[1])
         command.send(signal.SIGTERM)

@@ -20,8 +20,8 @@ def test_a_target_says_how_long_it_and_its_set_up_take_before_they_start(target:
     )
     first, *steps = done.stdout.splitlines()
     assert re.match("echo 'first .* about .* minutes?'", first), done.stdout
-    [told] = [line for line in steps if line.startswith("echo")][:1]
-    assert re.search("seconds|minutes", told), told
+    [notice] = [line for line in steps if line.startswith("echo")][:1]
+    assert re.search("seconds|minutes", notice), notice
     assert (" -r requirements.lock" in done.stdout) == (target not in ("serve", "demo")), done.stdout
 
 

@@ -93,11 +93,11 @@ async def ask(tmp_path: Path, path: str, body: bytes, limits: Limits) -> tuple[H
     """What a server answers, the bounds that were met; a small request beside it must be answered."""
     async with served(tmp_path, limits) as server:
         client = await server.connect()
-        found = await client.post(path, body)
+        reply = await client.post(path, body)
         other = await server.connect()
         assert (await other.post(GRAPHS, review(graph()))).json["response"]["allowed"] is True
         assert (await other.post(GRAPHS, padded(review(graph())))).status in (200, 503)
-        return found, server.server.meter.bounds
+        return reply, server.server.meter.bounds
 
 
 @run_each("path", sorted(ROUTES))
@@ -114,9 +114,9 @@ async def test_the_answer_is_the_same_as_in_the_event_loop(tmp_path: Path, path:
         short = await client.post(path, body)
         long = await client.post(path, padded(body))
         assert (long.status, long.body) == (short.status, short.body)
-        one, other = [line for line in server.log() if line["logger"] == "access"]
+        first, other = [line for line in server.log() if line["logger"] == "access"]
         counted = server.server.meter
-    same = {key: value for key, value in one.items() if key not in ("ts", "duration_ms", "seconds", "ms", "size", "bytes")}
+    same = {key: value for key, value in first.items() if key not in ("ts", "duration_ms", "seconds", "ms", "size", "bytes")}
     assert {key: other[key] for key in same} == same
     assert all(sum(values[1:]) == 2 for values in counted.requests.values())
     if path == "/convert":
@@ -132,7 +132,7 @@ LINUX: Final = pytest.mark.skipif(sys.platform != "linux", reason="other systems
 
 @pytest.mark.interpreted
 @pytest.mark.parametrize(
-    ("path", "what", "limits", "code", "said", "bound"),
+    ("path", "what", "limits", "code", "text", "bound"),
     [
         (GRAPHS, forever, WITHIN, 413, SPENT, Bound.REQUEST_CPU),
         (GRAPHS, swallowing, WITHIN, 413, SPENT, Bound.REQUEST_CPU),
@@ -144,19 +144,19 @@ LINUX: Final = pytest.mark.skipif(sys.platform != "linux", reason="other systems
     ],
 )
 async def test_a_request_beyond_a_bound_is_refused_and_costs_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, what: Callable[[], None], limits: Limits, code: int, said: str, bound: Bound
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, what: Callable[[], None], limits: Limits, code: int, text: str, bound: Bound
 ) -> None:
     """With its uid, where its process notices; what doesn't notice the bound is ended."""
     if what is stuck:
         monkeypatch.setattr(forker, "GRACE_SECONDS", 0)
     slowly(monkeypatch, what)
     body = review(graph()) if path == GRAPHS else conversion([graph()])
-    found, bounds = await ask(tmp_path, path, padded(body), limits)
-    response = found.json.get("response", {})
-    status = response.get("status") or response.get("result") or found.json
-    assert (found.status, status["status"], status["code"]) == (200 if response else 503, "Failure", code)
+    reply, bounds = await ask(tmp_path, path, padded(body), limits)
+    response = reply.json.get("response", {})
+    status = response.get("status") or response.get("result") or reply.json
+    assert (reply.status, status["status"], status["code"]) == (200 if response else 503, "Failure", code)
     assert status["reason"] == {413: "RequestEntityTooLarge", 503: "ServiceUnavailable"}[code]
-    assert status["message"] == said
+    assert status["message"] == text
     if response:
         assert response["uid"] == orjson.loads(body)["request"]["uid"]
         assert response.get("allowed", False) is False
@@ -189,10 +189,10 @@ async def test_a_long_result_arrives_whole(tmp_path: Path, monkeypatch: pytest.M
     here = os.getpid()
 
     def answered(*given: Any) -> Any:
-        found = real(*given)
+        result = real(*given)
         if os.getpid() != here:
-            found.verdict.uid = "x" * size
-        return found
+            result.verdict.uid = "x" * size
+        return result
 
     monkeypatch.setattr(forker, "_answered", answered)
     async with served(tmp_path) as server:
@@ -215,8 +215,8 @@ async def test_where_no_process_can_be_started_a_request_is_refused_and_the_next
     monkeypatch.setattr(os, "fork", crowded)
     async with served(tmp_path) as server:
         client = await server.connect()
-        found = await client.post(GRAPHS, padded(review(graph())))
-        assert (found.status, found.json["message"]) == (503, f"{NO_PROCESS}: Resource temporarily unavailable")
+        reply = await client.post(GRAPHS, padded(review(graph())))
+        assert (reply.status, reply.json["message"]) == (503, f"{NO_PROCESS}: Resource temporarily unavailable")
         assert (await client.post(GRAPHS, padded(review(graph())))).json["response"]["allowed"] is True
         assert server.server.reasons() == []
 
@@ -269,8 +269,8 @@ async def test_an_empty_long_body_is_answered(tmp_path: Path) -> None:
     async with served(tmp_path) as server:
         client = await server.connect()
         client.send(CHUNKED + b"0\r\n\r\n")
-        found = await client.answer()
-    assert (found.status, found.json["message"]) == (400, "the body must be of kind AdmissionReview, got nothing")
+        reply = await client.answer()
+    assert (reply.status, reply.json["message"]) == (400, "the body must be of kind AdmissionReview, got nothing")
 
 
 def test_an_order_fits_its_frame() -> None:

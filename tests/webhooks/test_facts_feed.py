@@ -172,6 +172,6 @@ async def test_what_may_be_out_of_date_is_told_and_keeps_nobody_from_being_ready
         await fed.until(lambda: len(fed.taken) == 1)
         assert fed.feed.degraded() == []
         fed.seconds += feeding.STALE_SECONDS + 1
-        told = fed.feed.degraded()
-        assert [line.rpartition(": ")[2] for line in told] == ["62", "61", "63"]
+        lines = fed.feed.degraded()
+        assert [line.rpartition(": ")[2] for line in lines] == ["62", "61", "63"]
         assert fed.feed.reasons() == []

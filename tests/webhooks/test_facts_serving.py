@@ -48,8 +48,8 @@ def test_a_configuration_is_in_effect_and_metrics_are_served_over_tls(tmp_path: 
         assert status["details"]["causes"][0]["field"] == "spec.priorityClassName"
         address = command.line("metrics https://")
         context = ssl.create_default_context(cafile=str(command.directory / "ca.crt"))
-        with urllib.request.urlopen(f"https://{address}/metrics", context=context, timeout=DEADLINE) as found:
-            assert b"dynamo_webhooks_requests_total" in found.read()
+        with urllib.request.urlopen(f"https://{address}/metrics", context=context, timeout=DEADLINE) as response:
+            assert b"dynamo_webhooks_requests_total" in response.read()
 
 
 def test_flags_and_facts_win_over_the_configuration(tmp_path: Path) -> None:
@@ -76,27 +76,27 @@ def test_logs_follow_the_configuration(tmp_path: Path) -> None:
         ask(connection, GRAPHS, review(graph()))
         connection.close()
         (command.directory / "tls.crt").write_text("nonsense")
-        said = command.holding("a certificate can't be used")
-        assert " ERROR webhooks.server a certificate can't be used" in said
+        entry = command.holding("a certificate can't be used")
+        assert " ERROR webhooks.server a certificate can't be used" in entry
         assert not any('"access"' in line or " access " in line for line in command.lines)
 
 
 def test_a_wrong_configuration_stops_the_start_with_all_that_is_wrong(tmp_path: Path) -> None:
     file = stored(tmp_path, server={"webhook": {"prot": 1}}, mpi={})
-    code, said = serve(*LOOPBACK, "--config", file)
+    code, output = serve(*LOOPBACK, "--config", file)
     assert code == 2
-    assert "3 things to change" in said
-    assert "server.webhook.prot: unknown key; did you mean port?" in said
-    assert "mpi.sshSecretName: must be set" in said
-    assert "Traceback" not in said
+    assert "3 things to change" in output
+    assert "server.webhook.prot: unknown key; did you mean port?" in output
+    assert "mpi.sshSecretName: must be set" in output
+    assert "Traceback" not in output
 
 
 def test_secure_metrics_cant_share_the_address_of_the_probes(tmp_path: Path) -> None:
     file = stored(tmp_path, server={"metrics": {"port": 9}, "healthProbe": {"port": 9}})
     own = ("--config", file, "--self-signed", "--cert-dir", str(tmp_path / "certs"))
-    code, said = serve(*LOOPBACK, *own, "--probe-listen", "127.0.0.1:9999", "--metrics-listen", "127.0.0.1:9999")
+    code, output = serve(*LOOPBACK, *own, "--probe-listen", "127.0.0.1:9999", "--metrics-listen", "127.0.0.1:9999")
     assert code == 2
-    assert "server.metrics.secure: must be false" in said
+    assert "server.metrics.secure: must be false" in output
 
 
 def test_serving_processes_import_neither_the_models_nor_a_client() -> None:

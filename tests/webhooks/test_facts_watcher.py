@@ -36,22 +36,22 @@ V1: Final = frozenset({"v1"})
 class World:
     """A cluster in memory, its watcher, and what that reported."""
 
-    def __init__(self, scope: ScopeSettings = WIDE, told: dict[str, Any] | None = None, **served: frozenset[str]) -> None:
+    def __init__(self, scope: ScopeSettings = WIDE, stated: dict[str, Any] | None = None, **served: frozenset[str]) -> None:
         self.clock = Timing()
         groups = {name.replace("_", "."): versions for name, versions in served.items()}
         self.cluster = MemoryCluster(served={"apps": V1, **groups})
         self.reports: list[dict[str, Any]] = []
-        self.watcher = Watcher(self.cluster, scope, TOLD if told is None else told, self.reports.append, self.clock.clocks())
+        self.watcher = Watcher(self.cluster, scope, TOLD if stated is None else stated, self.reports.append, self.clock.clocks())
 
     @property
     def facts(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.reports[-1]["facts"]
-        return found
+        facts: dict[str, Any] = self.reports[-1]["facts"]
+        return facts
 
     @property
     def stale(self) -> dict[str, float | None]:
-        found: dict[str, float | None] = self.reports[-1]["stale"]
-        return found
+        stale: dict[str, float | None] = self.reports[-1]["stale"]
+        return stale
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[World]:
@@ -83,8 +83,8 @@ DOWN: Final = UnavailableError(0, "", "connection refused")
 
 
 def said(settings: Settings, path: str, obj: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = orjson.loads(answer(ROUTES[path], review(obj), settings).body)["response"]
-    return found
+    response: dict[str, Any] = orjson.loads(answer(ROUTES[path], review(obj), settings).body)["response"]
+    return response
 
 
 async def test_the_first_report_is_whole() -> None:
@@ -145,12 +145,12 @@ async def test_topologies_come_and_go_with_grove() -> None:
 
 
 async def test_on_line_1_5_bindings_hold_the_topologies() -> None:
-    world = World(told={**TOLD, "operatorVersion": "1.5.0"}, grove_io=V1)
+    world = World(stated={**TOLD, "operatorVersion": "1.5.0"}, grove_io=V1)
     world.cluster.served["grove.io"] = frozenset({"v1alpha1"})
     for resource, domain in ((TOPOLOGIES, "zone"), (TOPOLOGY_BINDINGS, "rack")):
         metadata = {"name": "t"}
-        found = {"apiVersion": "grove.io/v1alpha1", "kind": resource.kind, "metadata": metadata, "spec": {"levels": [{"domain": domain}]}}
-        await world.cluster.create(resource, found)
+        obj = {"apiVersion": "grove.io/v1alpha1", "kind": resource.kind, "metadata": metadata, "spec": {"levels": [{"domain": domain}]}}
+        await world.cluster.create(resource, obj)
     async with world.running():
         assert world.facts["clusterTopologies"] == {"t": ["rack"]}
 
@@ -164,9 +164,9 @@ async def test_topologies_that_may_not_be_read_are_unknown_and_only_their_rules_
         plain = graph()
         assert said(world.settings(), GRAPHS, plain)["allowed"]
         plain["spec"]["topologyConstraint"] = {"topologyProfile": "t", "packDomain": "rack"}
-        found = said(world.settings(), GRAPHS, plain)
-        assert not found["allowed"]
-        assert "the fact clusterTopologies is not known" in found["status"]["message"]
+        response = said(world.settings(), GRAPHS, plain)
+        assert not response["allowed"]
+        assert "the fact clusterTopologies is not known" in response["status"]["message"]
 
 
 async def test_a_cluster_that_was_never_reached_leaves_facts_unknown_until_it_is() -> None:
@@ -228,22 +228,22 @@ async def test_a_report_comes_now_and_then_even_when_nothing_changes() -> None:
 
 
 async def test_what_the_configuration_says_wins_and_a_missing_api_group_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
-    async with World(told={**TOLD, "grove": True, "dra": False}, resource_k8s_io=V1).running() as world:
+    async with World(stated={**TOLD, "grove": True, "dra": False}, resource_k8s_io=V1).running() as world:
         assert (world.facts["grove"], world.facts["dra"]) == (True, False)
         await world.clock.advance(130)
-    told = [record.getMessage() for record in caplog.records if record.name == "webhooks.cluster"]
-    assert told == ["switched on by the configuration, but its API group is not served: grove"]
+    messages = [record.getMessage() for record in caplog.records if record.name == "webhooks.cluster"]
+    assert messages == ["switched on by the configuration, but its API group is not served: grove"]
 
 
 async def test_a_restricted_operator_asks_nobody_about_claims() -> None:
     scope = ScopeSettings("a", 30, 10, 10, 60)
     world = World(scope, {**TOLD, "operatorScope": "namespace", "excludedNamespaces": []})
-    asked: list[str] = []
-    world.cluster.fail(lambda _verb, resource, _namespace, _name: asked.append(resource.plural if resource else ""))
+    plurals: list[str] = []
+    world.cluster.fail(lambda _verb, resource, _namespace, _name: plurals.append(resource.plural if resource else ""))
     async with world.running():
         await world.claim("a")
         assert world.facts["excludedNamespaces"] == []
-        assert asked.count("leases") == 1  # the holder's own write
+        assert plurals.count("leases") == 1  # the holder's own write
         world.watcher.refused = "claimed by somebody else"
         await world.clock.advance(1)
         assert world.reports[-1]["refused"] == "claimed by somebody else"

@@ -18,9 +18,9 @@ def drained(queue: FairQueue[str]) -> list[str]:
 
 
 def taken(queue: FairQueue[str]) -> tuple[str, str]:
-    found = queue.take()
-    assert found is not None
-    return found
+    item = queue.take()
+    assert item is not None
+    return item
 
 
 def test_a_client_that_is_charged_for_each_entry_alternates_with_others() -> None:

@@ -37,9 +37,9 @@ def _beta(length: int) -> dict[str, Any]:
 
 
 def test_what_comes_near_is_a_warning() -> None:
-    told = response(ask(review(_graph(HALF))))
-    assert told["allowed"] is True
-    (warning,) = told["warnings"]
+    result = response(ask(review(_graph(HALF))))
+    assert result["allowed"] is True
+    (warning,) = result["warnings"]
     assert warning == "spec.services[worker].annotations[note]: takes 138 of 256 KiB of annotations in v1beta1; more is refused"
 
 
@@ -52,19 +52,19 @@ def test_what_comes_near_is_a_warning() -> None:
 )
 def test_what_does_not_fit_is_refused_with_field_and_size(path: str, make: Any, field: str, other: str) -> None:
     for operation, old in (("CREATE", None), ("UPDATE", make(HALF))):
-        found = ask(review(make(FULL), operation, old), path)
-        (cause,) = refusal(found, 422)["details"]["causes"]
+        reply = ask(review(make(FULL), operation, old), path)
+        (cause,) = refusal(reply, 422)["details"]["causes"]
         message = f"must be smaller: in {other} it needs 297 of 256 KiB of annotations [long-remainder]"
         assert (cause["field"], cause["message"]) == (field, message)
-        assert {*found.verdict.rules} - {"field-without-effect"} == {"long-remainder"}
+        assert {*reply.verdict.rules} - {"field-without-effect"} == {"long-remainder"}
 
 
 def test_what_is_stored_stays_editable() -> None:
     old = _graph(FULL)
-    told = response(ask(review({**old, "metadata": {**old["metadata"], "labels": {"a": "b"}}}, "UPDATE", old)))
-    assert told["allowed"] is True
+    result = response(ask(review({**old, "metadata": {**old["metadata"], "labels": {"a": "b"}}}, "UPDATE", old)))
+    assert result["allowed"] is True
     field = "spec.services[worker].annotations[note]: "
-    assert told["warnings"] == [f"{field}must be smaller: 297 of 256 KiB of annotations in v1beta1; read-only there"]
+    assert result["warnings"] == [f"{field}must be smaller: 297 of 256 KiB of annotations in v1beta1; read-only there"]
 
 
 def test_components_of_a_stored_graph_go_on_being_made() -> None:
@@ -73,9 +73,9 @@ def test_components_of_a_stored_graph_go_on_being_made() -> None:
     path = route_path("DynamoComponentDeployment", "v1alpha1", Purpose.VALIDATE)
     assert len(refusal(ask(review(component), path), 422)["details"]["causes"]) == 1
     component["metadata"]["ownerReferences"] = [owner]
-    told = response(ask(review(component), path))
-    assert told["allowed"] is True
-    assert len(told["warnings"]) == 1
+    result = response(ask(review(component), path))
+    assert result["allowed"] is True
+    assert len(result["warnings"]) == 1
 
 
 def test_it_comes_with_the_findings_of_the_policies() -> None:
@@ -110,9 +110,9 @@ def test_a_short_object_is_not_converted_again(path: str, monkeypatch: pytest.Mo
     monkeypatch.delattr(weight, "convert")
     obj, old = (_graph(1000), _graph(60_000)) if path == GRAPHS else (_beta(1000), _beta(60_000))
     obj["metadata"]["managedFields"] = [{"manager": "m", "fieldsV1": {f"f:{number}": {} for number in range(10_000)}}]
-    found = ask(review(obj, "UPDATE", old), path)
-    assert response(found)["allowed"]
-    assert {*found.verdict.rules} <= {"field-without-effect"}
+    reply = ask(review(obj, "UPDATE", old), path)
+    assert response(reply)["allowed"]
+    assert {*reply.verdict.rules} <= {"field-without-effect"}
     with pytest.raises(NameError):
         losses.judge_long_remainder(Review(f"{GRAPH}/v1alpha1", "CREATE", _graph(70_000), None), 70_000)
 
@@ -123,6 +123,6 @@ def test_a_default_that_leaves_no_room_takes_nothing_away() -> None:
     obj = beta_graph({**WORKER, "replicas": 1})
     obj["metadata"]["annotations"] = {"nvidia.com/dgd-spec": kept}
     assert annotation_size(obj["metadata"]["annotations"]) < MAX_ANNOTATION_BYTES
-    told = response(ask(review(obj), route_path(GRAPH, "v1beta1", Purpose.MUTATE)))
-    operations = orjson.loads(base64.b64decode(told["patch"]))
+    result = response(ask(review(obj), route_path(GRAPH, "v1beta1", Purpose.MUTATE)))
+    operations = orjson.loads(base64.b64decode(result["patch"]))
     assert [operation["path"] for operation in operations] == ["/metadata/annotations/nvidia.com~1dynamo-operator-origin-version"]

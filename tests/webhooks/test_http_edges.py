@@ -211,16 +211,16 @@ async def got(running: Served, data: bytes, *, slowly: bool) -> tuple[list[tuple
         client.send(data[start : start + step])
         await asyncio.sleep(0)
     client.send(MARK)
-    found: list[tuple[int, str]] = []
+    answers: list[tuple[int, str]] = []
     try:
-        while not found or found[-1][1] != "mark":
+        while not answers or answers[-1][1] != "mark":
             answer = await client.answer()
-            found.append((answer.status, str(answer.json.get("response", {}).get("uid", ""))))
+            answers.append((answer.status, str(answer.json.get("response", {}).get("uid", ""))))
     except (asyncio.IncompleteReadError, ConnectionError):
         assert answer.headers["connection"] == "close", "or somebody sends a request on it that gets no answer"
         assert await client.closed()
-        return found, True
-    return found[:-1], False
+        return answers, True
+    return answers[:-1], False
 
 
 slowly = pytest.mark.parametrize("slowly", [False, True], ids=["at once", "in pieces"])
@@ -229,28 +229,28 @@ slowly = pytest.mark.parametrize("slowly", [False, True], ids=["at once", "in pi
 @slowly
 async def test_what_is_http_is_answered_in_step(running: Served, *, slowly: bool) -> None:
     """Whole and in pieces, with a request before it and behind it."""
-    found = {name: await got(running, BEHIND + data + BEHIND, slowly=slowly) for name, data in GOOD.items()}
-    assert found == dict.fromkeys(GOOD, ([(200, "behind"), (200, "first"), (200, "behind")], False))
+    answers = {name: await got(running, BEHIND + data + BEHIND, slowly=slowly) for name, data in GOOD.items()}
+    assert answers == dict.fromkeys(GOOD, ([(200, "behind"), (200, "first"), (200, "behind")], False))
 
 
 @slowly
 async def test_what_is_refused_whole_leaves_the_connection_in_step(running: Served, *, slowly: bool) -> None:
-    found = {name: await got(running, data + BEHIND, slowly=slowly) for name, (data, _) in REFUSED.items()}
-    assert found == {name: ([(status, ""), (200, "behind")], False) for name, (_, status) in REFUSED.items()}
+    answers = {name: await got(running, data + BEHIND, slowly=slowly) for name, (data, _) in REFUSED.items()}
+    assert answers == {name: ([(status, ""), (200, "behind")], False) for name, (_, status) in REFUSED.items()}
 
 
 @slowly
 async def test_what_must_be_the_last_request_is(running: Served, *, slowly: bool) -> None:
     """One answer; nothing behind it is taken for a request."""
-    found = {name: await got(running, data + BEHIND, slowly=slowly) for name, (data, _) in LAST.items()}
-    assert found == {name: ([(status, "first" if status == 200 else "")], True) for name, (_, status) in LAST.items()}
+    answers = {name: await got(running, data + BEHIND, slowly=slowly) for name, (data, _) in LAST.items()}
+    assert answers == {name: ([(status, "first" if status == 200 else "")], True) for name, (_, status) in LAST.items()}
 
 
 @slowly
 async def test_what_is_no_http_is_refused_once(running: Served, *, slowly: bool) -> None:
     """With 400 and the end of the connection, whatever is behind it."""
-    found = {name: await got(running, data + BEHIND, slowly=slowly) for name, data in BAD.items()}
-    assert found == dict.fromkeys(BAD, ([(400, "")], True))
+    answers = {name: await got(running, data + BEHIND, slowly=slowly) for name, data in BAD.items()}
+    assert answers == dict.fromkeys(BAD, ([(400, "")], True))
 
 
 @pytest.mark.parametrize(
@@ -329,6 +329,6 @@ async def test_a_body_in_pieces_starts_no_clock_of_heads(tmp_path: Path) -> None
 async def test_a_head_that_is_refused_is_counted(running: Served) -> None:
     client = await running.connect()
     client.send(BAD["header too long"])
-    found = await client.answer()
-    assert (found.status, found.json["message"]) == (400, "the request can't be read as HTTP/1.1")
+    reply = await client.answer()
+    assert (reply.status, reply.json["message"]) == (400, "the request can't be read as HTTP/1.1")
     assert running.server.meter.bounds[Bound.HEAD] == 1

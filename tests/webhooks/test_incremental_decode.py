@@ -30,11 +30,11 @@ def everything_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def taken(body: bytes) -> list[Any] | None:
     """The objects of a review that can be taken apart; None for one that must be decoded at one go."""
-    found = split_review(body)
-    if found is None:
+    split = split_review(body)
+    if split is None:
         return None
     try:
-        return list(found.objects(body)) if found.has_mark(orjson.loads(found.frame)["request"]) else None
+        return list(split.objects(body)) if split.has_mark(orjson.loads(split.frame)["request"]) else None
     except (NotDivisibleError, orjson.JSONDecodeError, KeyError, TypeError):
         return None
 
@@ -107,9 +107,9 @@ def test_pieces_are_the_objects_of_the_whole_or_nothing(parts: list[bytes], fram
     body = b"".join(parts)
     if framed:
         body = b'{"request":{"uid":"u","objects":[' + PARTS[0] + body + b"]}}"
-    found = taken(body)
-    if found is not None:
-        assert orjson.loads(body)["request"]["objects"] == found
+    objects = taken(body)
+    if objects is not None:
+        assert orjson.loads(body)["request"]["objects"] == objects
 
 
 @pytest.mark.interpreted
@@ -117,10 +117,10 @@ def test_whether_all_objects_are_light_is_known_before_any_is_decoded() -> None:
     long = {**LEAD, "metadata": {"name": "x" * 1_000}}
     length = len(orjson.dumps(long))
     for objects in ([long], [LEAD, long, LEAD], [LEAD, LEAD, long], [long, LEAD]):
-        found = split_review(text(objects))
-        assert found is not None
-        assert found.all_light(text(objects), length + len(found.lead) + 1)
-        assert not found.all_light(text(objects), length - 1)
+        split = split_review(text(objects))
+        assert split is not None
+        assert split.all_light(text(objects), length + len(split.lead) + 1)
+        assert not split.all_light(text(objects), length - 1)
 
 
 @pytest.mark.interpreted
@@ -159,8 +159,8 @@ def test_an_odd_end_is_noticed_after_others_were_converted(caplog: pytest.LogCap
     damaged = {**LEAD, "metadata": {"name": "d", "annotations": {"nvidia.com/dgd-spec": "{"}}, "spec": {}}
     body = text([damaged, {"kind": LEAD["kind"], "apiVersion": LEAD["apiVersion"], "spec": {}}])
     assert taken(body) is None
-    found = orjson.loads(convert.answer(body, line=Line.V1_2).body)["response"]
-    assert (found["result"]["status"], len(found["convertedObjects"])) == ("Success", 2)
+    response = orjson.loads(convert.answer(body, line=Line.V1_2).body)["response"]
+    assert (response["result"]["status"], len(response["convertedObjects"])) == ("Success", 2)
     assert len([line for line in caplog.messages if "could not be used" in line]) == 1
 
 

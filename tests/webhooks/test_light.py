@@ -76,11 +76,11 @@ async def test_a_costly_body_is_answered_by_a_process_of_its_own(tmp_path: Path,
     costly, usual = body(CONVERT, BETA, PACKED, 30_000), ordinary(BETA, 10_000)
     async with served(tmp_path) as server:
         client = await server.connect()
-        for asked in (usual, usual, costly, costly, usual, costly):
-            found = await client.post("/convert", asked)
-            assert (found.status, found.body) == (200, answer(CONVERT, asked, Settings()).body)
-        found = await client.post(GRAPHS, body(ROUTES[GRAPHS], ALPHA, DENSE, 20_000))
-        assert found.status == 200
+        for payload in (usual, usual, costly, costly, usual, costly):
+            reply = await client.post("/convert", payload)
+            assert (reply.status, reply.body) == (200, answer(CONVERT, payload, Settings()).body)
+        reply = await client.post(GRAPHS, body(ROUTES[GRAPHS], ALPHA, DENSE, 20_000))
+        assert reply.status == 200
         meter: Meter = server.server.snapshot()
         assert sum(meter.callers.values()) == 7
     assert ran[0] == 4

@@ -38,8 +38,8 @@ async def answered(running: Served, path: str, body: bytes, status: int) -> None
 async def too_slow(running: Served, path: str = GRAPHS) -> None:
     client = await running.connect()
     client.send(post(path, BODY)[:-1])
-    found = await client.answer()
-    assert (found.status, found.headers["connection"], "must arrive within" in found.json["message"]) == (408, "close", True)
+    reply = await client.answer()
+    assert (reply.status, reply.headers["connection"], "must arrive within" in reply.json["message"]) == (408, "close", True)
 
 
 async def turns(running: Served) -> None:
@@ -80,8 +80,8 @@ async def strange(running: Served) -> None:
     for head in heads:
         client = await running.connect()
         client.send(head)
-        found = await client.answer()
-        assert (found.status, found.json["message"]) == (400, "the request can't be read as HTTP/1.1")
+        reply = await client.answer()
+        assert (reply.status, reply.json["message"]) == (400, "the request can't be read as HTTP/1.1")
 
 
 async def not_reading(running: Served) -> None:
@@ -135,9 +135,9 @@ async def never_ending(running: Served) -> None:
 
 async def too_much_to_decode(running: Served) -> None:
     body = b'{"request":{"objects":[' + b'{"":{}},' * 500_000 + b"{}]}}"  # 150 MB as objects
-    found = await (await running.connect()).post("/convert", body)
-    assert found.status in (413, 503)  # the decoder says so, or its process ends
-    assert "more memory" in found.json["message"]
+    reply = await (await running.connect()).post("/convert", body)
+    assert reply.status in (413, 503)  # the decoder says so, or its process ends
+    assert "more memory" in reply.json["message"]
 
 
 CASES: Final = {

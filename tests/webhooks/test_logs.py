@@ -132,11 +132,11 @@ def test_installing_twice_writes_once(file: tuple[Path, int]) -> None:
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
-@run_each(("header", "told"), [(TRACE, TRACE), ("", None), (TRACE + "x", None), (TRACE.upper(), None), ("word\nword", None)])
-def test_a_trace_is_told_where_it_is_one(header: str, told: str | None) -> None:
+@run_each(("header", "trace"), [(TRACE, TRACE), ("", None), (TRACE + "x", None), (TRACE.upper(), None), ("word\nword", None)])
+def test_a_trace_is_told_where_it_is_one(header: str, trace: str | None) -> None:
     """Anything else in that header is a client's free text."""
     line = orjson.loads(access_line("", None, Verdict("allowed", 200), 0.0, header))
-    assert line.get("traceparent") == told
+    assert line.get("traceparent") == trace
 
 
 FORGED: Final = '{"level":"error","msg":"forged"}'
@@ -173,12 +173,12 @@ def checked(line: bytes) -> dict[str, Any]:
     assert line.endswith(b"\n")
     assert len(line) <= ATOMIC_BYTES
     assert line.decode()[:-1].isprintable()
-    found: dict[str, Any] = orjson.loads(line)
-    assert all(text.isprintable() for text in texts(found)), found
+    entry: dict[str, Any] = orjson.loads(line)
+    assert all(text.isprintable() for text in texts(entry)), entry
     shown = readable(line)
     assert shown.decode()[:-1].isprintable()
     assert shown.count(b"\n") == 1
-    return found
+    return entry
 
 
 @run_each("text", HOSTILE.values(), HOSTILE)
@@ -199,8 +199,8 @@ async def test_each_request_has_one_line_whatever_it_says(tmp_path: Path, text: 
             assert (await client.post(path, body)).status in (200, 400)
         running.log()
         lines = (tmp_path / "log").read_bytes().splitlines(keepends=True)
-    found = [line for line in map(checked, lines) if line["logger"] == "access"]
-    assert len(found) == len(bodies)
+    entries = [line for line in map(checked, lines) if line["logger"] == "access"]
+    assert len(entries) == len(bodies)
     assert not any(line["msg"] == "forged" for line in map(orjson.loads, lines))
 
 

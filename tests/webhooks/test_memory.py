@@ -23,11 +23,11 @@ from tests.webhooks.processes import ROOT
 
 @run_each("memory", [768 * MIB, 1024 * MIB, 64 * 1024 * MIB])
 def test_all_parts_together_fit(memory: int) -> None:
-    found = divide_memory(Limits(), memory)
-    assert sum(parts(found).values()) <= memory
-    assert min(parts(found).values()) > 0
-    assert found.room >= found.body
-    assert found.conversion_body * ANSWER_FACTOR <= found.conversion_room
+    limits = divide_memory(Limits(), memory)
+    assert sum(parts(limits).values()) <= memory
+    assert min(parts(limits).values()) > 0
+    assert limits.room >= limits.body
+    assert limits.conversion_body * ANSWER_FACTOR <= limits.conversion_room
 
 
 def test_a_process_that_is_settled_collects_seldom() -> None:
@@ -59,8 +59,8 @@ def test_a_wanted_bound_can_only_be_lower() -> None:
 
 
 def test_too_little_memory_serves_with_the_least_share() -> None:
-    found = parts(divide_memory(Limits(), 64 * MIB))
-    assert sum(found.values()) - found["server"] - found["connections"] <= MIN_LONG_REQUEST_BYTES + WATCHER_BYTES + FORKER_BYTES
+    shares = parts(divide_memory(Limits(), 64 * MIB))
+    assert sum(shares.values()) - shares["server"] - shares["connections"] <= MIN_LONG_REQUEST_BYTES + WATCHER_BYTES + FORKER_BYTES
 
 
 @run_each(

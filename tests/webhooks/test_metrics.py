@@ -38,9 +38,9 @@ LEASED = {**graph(), "metadata": {"name": "g", "namespace": "leased"}}
 KIND = "DynamoGraphDeployment"
 
 
-def metered(*asked: tuple[str, bytes], seconds: float = 0.002) -> Meter:
+def metered(*requests: tuple[str, bytes], seconds: float = 0.002) -> Meter:
     meter = Meter()
-    for path, body in asked:
+    for path, body in requests:
         meter.answered(ROUTES.get(path), answer(ROUTES[path], body, SETTINGS).verdict, seconds, len(body))
     return meter
 
@@ -64,7 +64,7 @@ def test_names_types_and_labels() -> None:
 def test_what_is_counted() -> None:
     """Validators alone, decoded requests alone, skipped ones as allowed."""
     mutate = GRAPHS.replace("validate", "mutate")
-    asked = [
+    requests = [
         (GRAPHS, review(graph())),
         (GRAPHS, review(LEASED)),
         (GRAPHS, review(DENIED)),
@@ -75,33 +75,33 @@ def test_what_is_counted() -> None:
         (GRAPHS, b"no JSON"),
         (mutate, review(graph())),
     ]
-    found = samples(metered(*asked))
+    values = samples(metered(*requests))
     name = "dynamo_operator_webhook_requests_total"
-    assert found[name, frozenset({KIND, "CREATE", "allowed"})] == 2
-    assert found[name, frozenset({KIND, "CREATE", "denied"})] == 1
-    assert found[name, frozenset({KIND, "UPDATE", "allowed"})] == 1
-    assert found[name, frozenset({KIND, "DELETE", "allowed"})] == 1
-    assert sum(value for (sample, _), value in found.items() if sample == name) == 5
-    assert found["dynamo_operator_webhook_denials_total", frozenset({KIND, "CREATE", "replicas-non-negative"})] == 1
-    assert found["controller_runtime_webhook_requests_total", frozenset({GRAPHS, "200"})] == 7
-    assert found["controller_runtime_webhook_requests_total", frozenset({GRAPHS, "400"})] == 1
-    assert found["controller_runtime_webhook_requests_total", frozenset({"/convert", "500"})] == 0
-    assert found["dynamo_webhooks_rule_hits_total", frozenset({mutate, "CREATE", "mut-dgd-origin-version"})] == 1
-    assert found["dynamo_webhooks_requests_total", frozenset({GRAPHS, "CREATE", "refused", "400"})] == 1
+    assert values[name, frozenset({KIND, "CREATE", "allowed"})] == 2
+    assert values[name, frozenset({KIND, "CREATE", "denied"})] == 1
+    assert values[name, frozenset({KIND, "UPDATE", "allowed"})] == 1
+    assert values[name, frozenset({KIND, "DELETE", "allowed"})] == 1
+    assert sum(value for (sample, _), value in values.items() if sample == name) == 5
+    assert values["dynamo_operator_webhook_denials_total", frozenset({KIND, "CREATE", "replicas-non-negative"})] == 1
+    assert values["controller_runtime_webhook_requests_total", frozenset({GRAPHS, "200"})] == 7
+    assert values["controller_runtime_webhook_requests_total", frozenset({GRAPHS, "400"})] == 1
+    assert values["controller_runtime_webhook_requests_total", frozenset({"/convert", "500"})] == 0
+    assert values["dynamo_webhooks_rule_hits_total", frozenset({mutate, "CREATE", "mut-dgd-origin-version"})] == 1
+    assert values["dynamo_webhooks_requests_total", frozenset({GRAPHS, "CREATE", "refused", "400"})] == 1
 
 
 @run_each(("seconds", "bound"), [(0.001, "0.001"), (0.0011, "0.005"), (5.0, "5.0"), (6.0, "+Inf")])
 def test_buckets(seconds: float, bound: str) -> None:
     """A value equal to a bound belongs to it; buckets are cumulative."""
-    found = samples(metered((GRAPHS, review(graph())), seconds=seconds))
+    values = samples(metered((GRAPHS, review(graph())), seconds=seconds))
     counts = {
         next(label for label in labels if label not in (KIND, "CREATE")): value
-        for (name, labels), value in found.items()
+        for (name, labels), value in values.items()
         if name == "dynamo_operator_webhook_duration_seconds_bucket"
     }
     bounds = [*(str(number) for number in BUCKETS), "+Inf"]
     assert [counts[word] for word in bounds] == [float(bounds.index(word) >= bounds.index(bound)) for word in bounds]
-    assert found["dynamo_operator_webhook_duration_seconds_sum", frozenset({KIND, "CREATE"})] == pytest.approx(seconds)
+    assert values["dynamo_operator_webhook_duration_seconds_sum", frozenset({KIND, "CREATE"})] == pytest.approx(seconds)
 
 
 def test_failures_of_conversion_are_shown_before_the_first_one() -> None:
@@ -121,8 +121,8 @@ def test_failures_of_conversion_are_shown_before_the_first_one() -> None:
 
 def _failures(meter: Meter) -> list[tuple[dict[str, str], float]]:
     families = text_string_to_metric_families(export(meter, {}).decode())
-    found = [sample for family in families for sample in family.samples if sample.name == "dynamo_webhooks_converted_objects_total"]
-    return [(sample.labels, sample.value) for sample in found if sample.labels["outcome"] in (REFUSED, FAULT)]
+    matches = [sample for family in families for sample in family.samples if sample.name == "dynamo_webhooks_converted_objects_total"]
+    return [(sample.labels, sample.value) for sample in matches if sample.labels["outcome"] in (REFUSED, FAULT)]
 
 
 # the spec's table of the Go operator's webhook metrics, as an exposition: T32
@@ -183,9 +183,9 @@ async def everything(tmp_path: Path) -> list[Metric]:
 
 
 async def test_all_that_is_declared_is_printed_and_nothing_else(tmp_path: Path) -> None:
-    found = {family.name: family for family in await everything(tmp_path)}
-    assert found.keys() == DECLARED.keys()
-    for name, family in found.items():
+    families = {family.name: family for family in await everything(tmp_path)}
+    assert families.keys() == DECLARED.keys()
+    for name, family in families.items():
         declared = DECLARED[name]
         assert (family.type, family.documentation) == (declared.type, declared.text)
         labels = {label for sample in family.samples for label in sample.labels} - {"le"}

@@ -99,9 +99,9 @@ def test_a_policy_that_can_not_be_used_concerns_what_it_matches_by_its_failure_p
     assert not refused["allowed"]
     assert problem.partition(": ")[2].partition(":")[0] in refused["status"]["message"]
     assert "[user/few]" in refused["status"]["message"]
-    found = read_policies(str(tmp_path))
-    assert (found.usable, len(found.problems)) == (0, 1)
-    assert problem in found.problems[0]
+    policies = read_policies(str(tmp_path))
+    assert (policies.usable, len(policies.problems)) == (0, 1)
+    assert problem in policies.problems[0]
     assert asked(tmp_path, text.replace("spec:\n", "spec:\n  failurePolicy: Ignore\n", 1))["allowed"]
     assert asked(tmp_path, text.replace("- dynamographdeployments", "- dynamomodels"))["allowed"]
     assert asked(tmp_path, text.replace("- CREATE", "- DELETE"), oldObject=None)["allowed"]
@@ -124,9 +124,9 @@ def test_what_can_not_be_used_beside_a_policy_refuses_nothing_and_hides_nothing(
     assert asked(tmp_path, text)["allowed"]
     (tmp_path / "other.yaml").write_text(policy(name="other"))
     assert asked(tmp_path, text)["status"]["message"].count("breaks other [user/other]") == 1
-    found = read_policies(str(tmp_path))
-    assert found.usable >= 1
-    assert (found.problems == ()) == ("auditAnnotations" in text or text.startswith("- 1"))
+    policies = read_policies(str(tmp_path))
+    assert policies.usable >= 1
+    assert (policies.problems == ()) == ("auditAnnotations" in text or text.startswith("- 1"))
 
 
 def test_a_parameter_that_is_not_there_lets_pass_what_its_binding_allows(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_policies_change_without_a_restart_and_no_conversion_fails(tmp_path: Pat
         assert verdict() == ""
         assert "degraded: policies: serving.policies: must be a folder that exists" in report()
         folder.mkdir()
-        for text, message, told in (
+        for text, message, reported in (
             (policy("false"), "breaks few", "policies: 1 in force"),
             (policy("true"), "", "policies: 1 in force"),
             (policy("true") + "---\n" + broken, "can't be used", "degraded: policies: "),
@@ -170,7 +170,7 @@ def test_policies_change_without_a_restart_and_no_conversion_fails(tmp_path: Pat
         ):
             (folder / "p.yaml").write_text(text)
             eventually(lambda: (message in verdict()) if message else not verdict())  # noqa: B023 - called at once
-            eventually(lambda: told in report())  # noqa: B023 - as above
+            eventually(lambda: reported in report())  # noqa: B023 - as above
         assert "dynamo_webhooks_policies{digest=" in command.get("metrics", "/metrics")[1]
 
 

@@ -159,17 +159,17 @@ def test_a_server_with_other_certificates_guesses_nothing(tmp_path: Path) -> Non
 
 def serve(*flags: str) -> tuple[int, str]:
     """Runs a command that must not start, in this process; closes what it has bound, as the end of one of its own would."""
-    said, before = io.StringIO(), signal.getsignal(signal.SIGTERM)
+    output, before = io.StringIO(), signal.getsignal(signal.SIGTERM)
     with contextlib.ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
         stack.callback(signal.signal, signal.SIGTERM, before)
 
         def bind(where: Address) -> tuple[Address, socket.socket]:
-            found, sock = sockets.bind(where)
-            return found, stack.enter_context(sock)
+            address, sock = sockets.bind(where)
+            return address, stack.enter_context(sock)
 
         patch.setattr(listening, "bind", bind)
-        stack.enter_context(contextlib.redirect_stderr(said))
-        return main(["serve", *flags]), said.getvalue()
+        stack.enter_context(contextlib.redirect_stderr(output))
+        return main(["serve", *flags]), output.getvalue()
 
 
 LOOPBACK = ("--listen", "127.0.0.1:0", "--probe-listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0", "--no-cluster")
@@ -195,8 +195,8 @@ BAD_FACTS: Final = {"grove: maybe": "grove", "operatorScope: world": "operatorSc
 def test_a_bad_flag_stops_the_start(subtests: pytest.Subtests) -> None:
     for flags, words in BAD_FLAGS:
         with subtests.test(flags=flags):
-            code, said = serve(*flags)
-            assert (code, words in said, "Traceback" in said) == (2, True, False)
+            code, output = serve(*flags)
+            assert (code, words in output, "Traceback" in output) == (2, True, False)
 
 
 def test_bad_facts_stop_the_start(tmp_path: Path, subtests: pytest.Subtests) -> None:
@@ -204,8 +204,8 @@ def test_bad_facts_stop_the_start(tmp_path: Path, subtests: pytest.Subtests) -> 
         with subtests.test(facts=facts):
             file = tmp_path / "facts.yaml"
             file.write_text(facts)
-            code, said = serve(*LOOPBACK, "--self-signed", "--cert-dir", str(tmp_path / "certs"), "--facts", str(file))
-            assert (code, key in said.strip().splitlines()[-1], "Traceback" in said) == (2, True, False)
+            code, output = serve(*LOOPBACK, "--self-signed", "--cert-dir", str(tmp_path / "certs"), "--facts", str(file))
+            assert (code, key in output.strip().splitlines()[-1], "Traceback" in output) == (2, True, False)
 
 
 @pytest.mark.parametrize("reuse", [False, True])
@@ -218,10 +218,10 @@ def test_a_port_in_use_stops_the_start(tmp_path: Path, reuse: bool) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         flags = ("--listen", f"127.0.0.1:{port}", "--self-signed", "--cert-dir", str(tmp_path))
-        code, said = serve(*LOOPBACK[2:], *flags)
+        code, output = serve(*LOOPBACK[2:], *flags)
     assert code == 2
-    assert re.search(rf"--listen: can't listen on 127\.0\.0\.1:{port}: address already in use", said)
-    assert "Traceback" not in said
+    assert re.search(rf"--listen: can't listen on 127\.0\.0\.1:{port}: address already in use", output)
+    assert "Traceback" not in output
 
 
 def test_without_a_cluster_it_says_so(tmp_path: Path) -> None:

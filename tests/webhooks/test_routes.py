@@ -18,8 +18,8 @@ READ = {
 
 
 def test_the_version_that_rules_read_needs_no_conversion() -> None:
-    asked = (route for route in ROUTES.values() if route.purpose in (Purpose.VALIDATE, Purpose.MUTATE))
-    assert {route.path for route in asked if not route.converts} == READ
+    routes = (route for route in ROUTES.values() if route.purpose in (Purpose.VALIDATE, Purpose.MUTATE))
+    assert {route.path for route in routes if not route.converts} == READ
 
 
 def test_both_versions_of_the_three_kinds_are_served() -> None:

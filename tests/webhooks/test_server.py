@@ -31,8 +31,8 @@ async def test_concurrent_requests_get_their_own_answers(running: Served) -> Non
         client = await running.connect()
         return [(await client.post(GRAPHS, review(graph(), uid=f"{number}-{turn}"))).json["response"]["uid"] for turn in range(20)]
 
-    told = await asyncio.gather(*(talk(number) for number in range(10)))
-    assert told == [[f"{number}-{turn}" for turn in range(20)] for number in range(10)]
+    uids = await asyncio.gather(*(talk(number) for number in range(10)))
+    assert uids == [[f"{number}-{turn}" for turn in range(20)] for number in range(10)]
 
 
 JSON_TYPES = ("application/json", "application/json; charset=utf-8", "Application/JSON;charset=UTF-8")
@@ -41,9 +41,9 @@ OTHER_TYPES = ("", "text/plain", "application/jsonx", "application/yaml", "appli
 
 @run_each("kind", [*JSON_TYPES, *OTHER_TYPES])
 async def test_a_content_type_must_be_json(running: Served, kind: str) -> None:
-    found = await (await running.connect()).post(GRAPHS, BODY, kind)
+    reply = await (await running.connect()).post(GRAPHS, BODY, kind)
     expected = (200, None) if kind in JSON_TYPES else (415, "the content type must be application/json")
-    assert (found.status, found.json.get("message")) == expected
+    assert (reply.status, reply.json.get("message")) == expected
 
 
 UNKNOWN = ("/", "/healthz", GRAPHS + "/", GRAPHS.upper(), "/validate", "*", "/%00")
@@ -56,11 +56,11 @@ UNKNOWN = ("/", "/healthz", GRAPHS + "/", GRAPHS.upper(), "/validate", "*", "/%0
 async def test_unknown_paths_and_wrong_methods(running: Served, method: str, path: str) -> None:
     client = await running.connect()
     client.send(f"{method} {path} HTTP/1.1\r\nHost: s\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}".encode())
-    found = await client.answer()
+    reply = await client.answer()
     if path == GRAPHS:
-        assert (found.status, found.headers["allow"], found.json["code"]) == (405, "POST", 405)
+        assert (reply.status, reply.headers["allow"], reply.json["code"]) == (405, "POST", 405)
     else:
-        assert found.status in (400, 404)
+        assert reply.status in (400, 404)
 
 
 async def test_head_is_answered_without_a_body(running: Served) -> None:
@@ -93,9 +93,9 @@ async def test_a_longer_body_is_refused(tmp_path: Path, chunked: bool) -> None:
             client.send(head + b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))
         else:
             client.send(post(GRAPHS, body))
-        found = await client.answer()
-        assert (found.status, found.json["code"], found.headers["connection"]) == (413, 413, "close")
-        assert str(QUICK.body) in found.json["message"]
+        reply = await client.answer()
+        assert (reply.status, reply.json["code"], reply.headers["connection"]) == (413, 413, "close")
+        assert str(QUICK.body) in reply.json["message"]
 
 
 @pytest.mark.parametrize("leaves", [True, False])
@@ -205,8 +205,8 @@ async def test_drain_finishes_what_has_begun(running: Served) -> None:
     with pytest.raises(OSError, match=r".*"):
         await asyncio.open_connection("127.0.0.1", running.port)
     busy.send(whole[-1:])
-    found = await busy.answer()
-    assert (found.status, found.headers["connection"]) == (200, "close")
+    reply = await busy.answer()
+    assert (reply.status, reply.headers["connection"]) == (200, "close")
     async with asyncio.timeout(DEADLINE):
         await drain
 
@@ -228,8 +228,8 @@ async def test_a_server_that_cannot_judge_is_not_ready(tmp_path: Path, monkeypat
 async def test_a_release_that_is_not_known_is_told_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "SETTINGS", Settings(Facts(operatorVersion="1.99.0")))
     async with served(tmp_path) as running:
-        told = f"this cluster is newer than operator {NEWEST}: judged as {NEWEST}; `dynamo-webhooks facts --cluster` lists fields"
-        assert any(line["msg"].startswith(told) for line in running.log())
+        message = f"this cluster is newer than operator {NEWEST}: judged as {NEWEST}; `dynamo-webhooks facts --cluster` lists fields"
+        assert any(line["msg"].startswith(message) for line in running.log())
 
 
 @pytest.mark.interpreted

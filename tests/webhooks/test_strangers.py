@@ -70,9 +70,9 @@ async def test_chunks_that_are_next_to_nothing_but_framing_keep_nobody_waiting(
     monkeypatch.setattr(http1, "HttpRequestParser", Counted)
     client = await running.connect()
     client.send(before + CHUNKED + flood)
-    found = await all_of(client)
-    assert found.count(b"HTTP/1.1 404") == before.count(b"GET")
-    assert found.rpartition(b"HTTP/1.1 ")[2].startswith(b"400")
+    received = await all_of(client)
+    assert received.count(b"HTTP/1.1 404") == before.count(b"GET")
+    assert received.rpartition(b"HTTP/1.1 ")[2].startswith(b"400")
     assert len(before) < seen < len(before) + 100_000
     await running.gone()
 

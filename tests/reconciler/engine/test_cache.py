@@ -24,7 +24,7 @@ from dynamo_webhooks.reconciler.metrics.meters import Meters, count_objects
 from dynamo_webhooks.reconciler.workload.watches import CHILDREN
 from tests.kube.memory import MemoryCluster
 from tests.kube.timing import Timing, settle
-from tests.reconciler.site import disagg, running
+from tests.reconciler.site import disagg, draft, running
 from tests.reconciler.site import settings as configuration
 
 
@@ -79,6 +79,26 @@ async def test_repairs_of_long_ago_are_forgotten(monkeypatch: pytest.MonkeyPatch
         writer._contest(Key("Service", "n", "again"), "", ["kubectl"], "conflict")
     with pytest.raises(ContestedError):
         writer._contest(Key("Service", "n", "again"), "", ["kubectl"], "conflict")
+
+
+async def test_a_status_is_written_once_and_mere_progress_at_most_once_a_second() -> None:
+    timing, cluster = Timing(), MemoryCluster()
+    delays: list[float] = []
+    writer = Writer(cluster, Cache(cluster, lambda _: None), lambda _: True, timing.clock, lambda _key, seconds: delays.append(seconds))
+    account = await cluster.create(SERVICE_ACCOUNTS, draft(SERVICE_ACCOUNTS, "a"), "n")
+
+    async def write_status(before: Node, status: Node) -> bool:
+        return await writer.patch_status({**account, "status": before}, status)
+
+    first: Node = {"state": "pending", "component": {"readyReplicas": 1}}
+    more: Node = {"state": "pending", "component": {"readyReplicas": 2}}
+    assert await write_status({}, first)
+    assert not await write_status(first, first)
+    assert delays == []
+    assert not await write_status(first, more)
+    assert delays == [1.0]
+    await timing.advance(1)
+    assert await write_status(first, more)
 
 
 def test_one_verdict_is_kept_for_each_object_however_often_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,7 +120,7 @@ def wait_until(
     """
     deadline = time.monotonic() + patience
     while True:
-        asked = time.monotonic()
+        began = time.monotonic()
         answer = question()
         if answer is not None and answer is not False:
             return answer
@@ -130,7 +130,7 @@ def wait_until(
         now = time.monotonic()
         if now > deadline:
             raise StartError(f"{what} did not happen in {patience:.0f} s:\n" + "\n".join(process.tail() for process in processes))
-        time.sleep(min(max(pause, now - asked), _PAUSE[1]))
+        time.sleep(min(max(pause, now - began), _PAUSE[1]))
 
 
 def fetched(address: str, path: str, seconds: float = 60) -> tuple[int, str]:
@@ -148,11 +148,11 @@ def free_ports(count: int, address: str = "127.0.0.1") -> list[int]:
 
     They lie below those that outgoing connections get: one of these might take a port that a program is about to listen on again.
     """
-    found: list[int] = []
+    ports: list[int] = []
     with contextlib.ExitStack() as held:
-        while len(found) < count:
+        while len(ports) < count:
             port = secrets.choice(_PORTS)
             with contextlib.suppress(OSError):
                 held.enter_context(socket.socket()).bind((address, port))
-                found.append(port)
-    return found
+                ports.append(port)
+    return ports

@@ -346,14 +346,14 @@ async def test_apply_of_a_status_leaves_the_rest(backend: Backend) -> None:
 async def _take(backend: Backend, version: str, wanted: int, *, fields: str = "", labels: str = "") -> list[Event]:
     """The first events after `version` that are no bookmarks."""
     watch = backend.cluster.watch(CONFIG_MAPS, backend.namespace, version=version, fields=fields, labels=labels)
-    found: list[Event] = []
+    changes: list[Event] = []
     async with asyncio.timeout(PATIENCE), aclosing(watch) as events:
         async for event in events:
             if event.type != "BOOKMARK":
-                found.append(event)
-            if len(found) == wanted:
+                changes.append(event)
+            if len(changes) == wanted:
                 break
-    return found
+    return changes
 
 
 async def test_a_watch_goes_on_from_any_version(backend: Backend) -> None:

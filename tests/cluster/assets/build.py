@@ -80,9 +80,9 @@ def release_of(minor: str = KUBERNETES) -> str:
 
 
 def _released(module: str) -> re.Match[str]:
-    found = _RELEASE.search(_pins(module)[0].read_text(encoding="utf-8"))
-    assert found, f"{module} names no release of Kubernetes"
-    return found
+    match = _RELEASE.search(_pins(module)[0].read_text(encoding="utf-8"))
+    assert match, f"{module} names no release of Kubernetes"
+    return match
 
 
 def _pins(module: str) -> tuple[Path, Path]:
@@ -106,8 +106,8 @@ def directory_of(wanted: AssetSet = CONTROL_PLANE) -> Path:
 
 
 def _sources(wanted: AssetSet) -> set[Path]:
-    found = {file for module, _ in wanted.programs.values() for file in _pins(module)}
-    return found | {file for module, package in wanted.programs.values() for file in (_home(module) / package).glob("*.go")}
+    pins = {file for module, _ in wanted.programs.values() for file in _pins(module)}
+    return pins | {file for module, package in wanted.programs.values() for file in (_home(module) / package).glob("*.go")}
 
 
 def _home(module: str) -> Path:
@@ -127,8 +127,8 @@ def ready_made() -> Path | None:
 
 def find(wanted: AssetSet = CONTROL_PLANE) -> Path | None:
     """Returns the directory of a set when it is there already, without building anything."""
-    if wanted is CONTROL_PLANE and (found := ready_made()):
-        return found
+    if wanted is CONTROL_PLANE and (directory := ready_made()):
+        return directory
     target = directory_of(wanted)
     return target if target.is_dir() else None
 
@@ -167,14 +167,14 @@ def _build_into(target: Path, wanted: AssetSet) -> None:
             _compile(module, package, finished / program)
         for name, (module, source, path) in wanted.directories.items():
             pins = f"-modfile={_pins(module)[0].name}"
-            found = run_go(_home(module), f"finding {source}", "list", "-m", pins, "-f", "{{.Dir}}", source).strip()
-            _copy(Path(found) / path, finished / name)
+            directory = run_go(_home(module), f"finding {source}", "list", "-m", pins, "-f", "{{.Dir}}", source).strip()
+            _copy(Path(directory) / path, finished / name)
         finished.rename(target)
 
 
 def _copy(source: Path, target: Path) -> None:
     """Copies a directory of the module cache, but not its modes: nothing there can be written or deleted."""
-    for file in (found for found in source.rglob("*") if found.is_file()):
+    for file in (path for path in source.rglob("*") if path.is_file()):
         (target / file.relative_to(source)).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, target / file.relative_to(source))
 

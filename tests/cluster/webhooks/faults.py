@@ -48,8 +48,8 @@ class Replica:
 
     def said(self, what: str) -> str:
         """What follows a word at the start of a line of its log; empty when there is no such line yet."""
-        found = re.search(rf"^{what} (\S+)", self.process.text(), re.MULTILINE)
-        return found[1] if found else ""
+        match = re.search(rf"^{what} (\S+)", self.process.text(), re.MULTILINE)
+        return match[1] if match else ""
 
     def ready(self, seconds: float = 10) -> bool:
         """What a kubelet hears that waits so long."""
@@ -139,26 +139,26 @@ CLAIMABLE: Final = "claimable"  # the only namespace whose claim exempts it
 @contextlib.contextmanager
 def faulty_site(planes: Planes, home: Path) -> Iterator[Site]:
     """An installation with two ready replicas, trusted by all objects; the API server may be another process at the end."""
-    with installed(planes, home) as found:
+    with installed(planes, home) as installation:
         written = yaml.safe_load((home / "config.yaml").read_text())
         written["serving"] |= {"drainLag": f"{LAG}s"}
         written["namespace"] = {"scope": {"grace": "2s", "claimable": [CLAIMABLE]}}
         (home / "replicas.yaml").write_text(yaml.safe_dump(written))
-        site = Site(found)
+        site = Site(installation)
         kubelet = threading.Thread(target=site.watch, name="kubelet", daemon=True)
         kubelet.start()
         try:
-            found.provision()
+            installation.provision()
             for name in ("replica-1", "replica-2"):
                 site.launch(name)
-            found.wait_until_stable()
+            installation.wait_until_stable()
             for name in site.replicas:
                 site.wait_until_heard(name, ready=True)
             yield site
         finally:
             site.stop()
             kubelet.join(PATIENCE)
-            found.stop()
+            installation.stop()
 
 
 @contextlib.contextmanager
@@ -180,8 +180,8 @@ def recovered(load: Load) -> list[Failure]:
         began = time.monotonic()
         load.wait_for(IN_A_ROW)
         if not load.since(began):
-            found, load.failures[:] = list(load.failures), []
-            return found
+            failures, load.failures[:] = list(load.failures), []
+            return failures
         assert began < deadline, f"requests still fail: {load.since(began)[-3:]}"
 
 

@@ -33,8 +33,8 @@ class Operator:
 
     def sample(self, name: str) -> float | None:
         """One metric."""
-        found = re.search(rf"^dynamo_webhooks_{name} (\S+)$", self.scrape(), re.MULTILINE)
-        return float(found[1]) if found else None
+        match = re.search(rf"^dynamo_webhooks_{name} (\S+)$", self.scrape(), re.MULTILINE)
+        return float(match[1]) if match else None
 
     def scrape(self) -> str:
         """All metrics, for an admin; asks again while nobody can be asked who reads, as when the watching process has been killed."""
@@ -66,10 +66,10 @@ def operator(plane: ControlPlane, home: Path, **blocks: Any) -> Iterator[Operato
 def wide(alpha: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operator]:
     """A cluster-wide server, asked for all namespaces with our label."""
     scope = {"grace": "2s", "claimable": [CLAIMABLE]}
-    with operator(alpha, tmp_path_factory.mktemp("hybrid") / "wide", namespace={"scope": scope}) as found:
-        configurations = found.admission.configurations("hybrid", {LABEL: "on"})
+    with operator(alpha, tmp_path_factory.mktemp("hybrid") / "wide", namespace={"scope": scope}) as server:
+        configurations = server.admission.configurations("hybrid", {LABEL: "on"})
         alpha.apply(*configurations)
-        yield found
+        yield server
         for each in configurations:
             alpha.kubectl("delete", each["kind"], each["metadata"]["name"])
 

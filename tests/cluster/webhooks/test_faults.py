@@ -63,10 +63,10 @@ def load(running: Running) -> Iterator[Load]:
 @pytest.fixture
 def site(running: Running) -> Iterator[Site]:
     """Two ready replicas, before the test and after it."""
-    found = running.site
-    assert [replica.ready() for replica in found.replicas.values()] == [True, True]
-    yield found
-    assert [found.heard[name] for name in found.replicas] == [True, True]
+    cluster = running.site
+    assert [replica.ready() for replica in cluster.replicas.values()] == [True, True]
+    yield cluster
+    assert [cluster.heard[name] for name in cluster.replicas] == [True, True]
 
 
 @pytest.fixture

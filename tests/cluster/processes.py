@@ -19,7 +19,7 @@ from typing import Final, TypeVar, cast
 Answer = TypeVar("Answer")
 _DIE_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG of prctl(2)
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)  # loaded here, because the child may only make system calls
-PATIENCE: Final = 240.0  # seconds; nothing waits so long but on a machine that does much else besides
+WAIT_SECONDS: Final = 240.0  # nothing waits so long but on a machine that does much else besides
 _WORKER: Final = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 _PORTS: Final = range(20_000, 32_000)[_WORKER % 8 :: 8]  # a share for each process that runs tests beside others
 # seconds between two questions, at least and at most: as long as the last one took, for who asks takes a CPU from others
@@ -112,7 +112,7 @@ def running(process: Process) -> Iterator[Process]:
 
 
 def wait_until(
-    question: Callable[[], Answer | None], what: str, *processes: Process, patience: float = PATIENCE, pause: float = _PAUSE[0]
+    question: Callable[[], Answer | None], what: str, *processes: Process, patience: float = WAIT_SECONDS, pause: float = _PAUSE[0]
 ) -> Answer:
     """Asks until the answer is neither None nor False and returns it; `pause` is the shortest time between two questions.
 

@@ -45,7 +45,7 @@ EVENTS: Final = "/api/v1/namespaces/{}/events"
 ROLES: Final = "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/roles"
 BINDINGS: Final = "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/rolebindings"
 TEMPLATES: Final = "/apis/resource.k8s.io/v1/namespaces/{}/resourceclaimtemplates"
-PATIENCE: Final = 120.0  # seconds; on an idle machine everything happens within two
+WAIT_SECONDS: Final = 120.0  # on an idle machine everything happens within two
 
 
 class Pods(Player):
@@ -126,7 +126,7 @@ class Reconciled:
     def until(self, question: Callable[[], bool], what: str) -> None:
         """Waits for something; the reconcilers and their neighbours must run meanwhile. What pods miss is part of the error."""
         try:
-            wait_until(question, what, *self.processes, *self.neighbours, patience=PATIENCE)
+            wait_until(question, what, *self.processes, *self.neighbours, patience=WAIT_SECONDS)
         except StartError as error:
             raise StartError("\n".join([*self._missing(), str(error)])) from error
 

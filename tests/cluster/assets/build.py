@@ -24,7 +24,7 @@ USUAL: Final = "1.34"  # the version that answers were recorded on
 OLDEST, NEWEST = "1.30", "1.37"  # those that CI tries beside it
 KUBERNETES: Final = os.environ.get("KUBERNETES") or USUAL
 VERSIONED: Final = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")  # programs that other versions are built of
-_LONGEST: Final = 3600  # seconds; the slowest program takes three minutes of two idle cores
+_BUILD_SECONDS: Final = 3600  # the slowest program takes three minutes of two idle cores
 _RELEASE: Final = re.compile(r"k8s\.io/kubernetes (v1\.(\d+)\.\d+)$", re.MULTILINE)
 
 
@@ -192,10 +192,10 @@ def run_go(module: Path, doing: str, *words: str) -> str:
     settings = {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false", "CGO_ENABLED": "0", "GOWORK": "off"}
     try:
         done = subprocess.run(
-            ["go", *words], cwd=module, env={**os.environ, **settings}, capture_output=True, text=True, check=False, timeout=_LONGEST
+            ["go", *words], cwd=module, env={**os.environ, **settings}, capture_output=True, text=True, check=False, timeout=_BUILD_SECONDS
         )
     except subprocess.TimeoutExpired as late:
-        raise AssetsMissingError(f"{doing} in {module} took longer than {_LONGEST} s") from late
+        raise AssetsMissingError(f"{doing} in {module} took longer than {_BUILD_SECONDS} s") from late
     if done.returncode:
         remedy = "modules come from the module cache, or from where GOPROXY says: `go mod download` there shows whether they can be had"
         raise AssetsMissingError(f"{doing} failed in {module}; {remedy}\n{done.stderr[-2000:]}")

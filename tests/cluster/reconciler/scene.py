@@ -19,7 +19,7 @@ from dynamo_webhooks.reconciler.reconciler import Reconciler
 from tests.cluster.definitions import install
 from tests.cluster.harness import ControlPlane, controllers
 from tests.cluster.planes import Planes
-from tests.cluster.processes import PATIENCE
+from tests.cluster.processes import WAIT_SECONDS
 from tests.cluster.reconciling import KINDS, PODS, install_accounts, reconciling
 from tests.cluster.rendering import composed
 from tests.reconciler.model.workers import FakeWorkers
@@ -84,7 +84,7 @@ class Scene:
         """Waits for an object to be so; one that isn't there is empty."""
         obj: Node = {}
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(WAIT_SECONDS):
                 while True:
                     reply = await asyncio.to_thread(self.plane.request, "GET", f"{path.format(self.namespace)}/{name}")
                     obj = reply.body if reply.status == 200 else {}
@@ -100,7 +100,7 @@ class Scene:
 
     async def pod_of(self, name: str = "chat") -> str:
         """The pod that the Job's controller has made for a request."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(WAIT_SECONDS):
             while True:
                 pods = await self.all(f"{PODS}?labelSelector=job-name%3Dprofile-{name}")
                 if pods:

@@ -20,7 +20,7 @@ from dynamo_webhooks.reconciler.request.copier import copy
 from tests.cluster.harness import ControlPlane
 from tests.cluster.planes import Planes
 from tests.cluster.playing import MERGE, Player
-from tests.cluster.processes import PATIENCE
+from tests.cluster.processes import WAIT_SECONDS
 from tests.cluster.reconciler.scene import BASE, JOBS, MAPS, MODELS, NODE, REQUESTS, Node, Scene, granted, graph_found
 from tests.cluster.reconciling import ADAPTERS, COMPONENTS, DEPLOYMENTS, GRAPHS, PODS, SERVICES
 from tests.golden.test_checkpoints import RECORDED_JOBS, made_of
@@ -117,7 +117,7 @@ async def test_from_a_request_to_traffic_and_to_nothing_again(scene: Scene, tmp_
 async def _nothing_is_left(site: Scene) -> None:
     paths = (GRAPHS, COMPONENTS, ADAPTERS, DEPLOYMENTS, SERVICES, PODS, JOBS, MAPS, *RIGHTS, "/api/v1/namespaces/{}/serviceaccounts")
     left: list[str] = []
-    for _ in range(int(PATIENCE / 0.2)):
+    for _ in range(int(WAIT_SECONDS / 0.2)):
         lines = [f"{path}: {obj['metadata']['name']}" for path in paths for obj in await site.all(path)]
         left = [line for line in lines if not line.endswith((": default", ": kube-root-ca.crt"))]
         if not left:

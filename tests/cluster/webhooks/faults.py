@@ -29,7 +29,7 @@ from tests.cluster.processes import RUNNING, Process, fetched, free_ports, wait_
 from tests.cluster.provisioning import NAMESPACE, SERVICE, Installed, installed
 from tests.footprint import footprint
 
-PATIENCE: Final = 60.0  # seconds in which what must happen has happened, on a machine that does much else besides
+WAIT_SECONDS: Final = 60.0  # what must happen has happened within them, on a machine that does much else besides
 IN_A_ROW: Final = 100  # requests that are answered without a failure in between: then things are well again
 LAG: Final = 5  # seconds in which a replica that is told to end still serves those who haven't heard of it
 # How a dead process looks to the API server: nobody listens, or a request that was under way found no answer.
@@ -103,13 +103,13 @@ class Site:
         replica = self.replicas.pop(name)
         os.kill(replica.process.pid, signal.SIGTERM)
         self._tell(replica, ready=False)
-        wait_until(lambda: replica.process.ended() is not None, f"{name} ending", patience=PATIENCE)
+        wait_until(lambda: replica.process.ended() is not None, f"{name} ending", patience=WAIT_SECONDS)
         return replica.process.stop()
 
     def wait_until_heard(self, name: str, *, ready: bool) -> None:
         """Waits until the API server has been told that a replica is ready, or isn't."""
         processes = [self.replicas[name].process, *self.installed.provisioners.values()] if ready else []
-        wait_until(lambda: self.heard.get(name) is ready, f"{name} being {'' if ready else 'un'}ready", *processes, patience=PATIENCE)
+        wait_until(lambda: self.heard.get(name) is ready, f"{name} being {'' if ready else 'un'}ready", *processes, patience=WAIT_SECONDS)
 
     def watch(self) -> None:
         """What the kubelet does until the end: asks, and writes down what has changed."""
@@ -157,7 +157,7 @@ def faulty_site(planes: Planes, home: Path) -> Iterator[Site]:
             yield site
         finally:
             site.stop()
-            kubelet.join(PATIENCE)
+            kubelet.join(WAIT_SECONDS)
             installation.stop()
 
 
@@ -175,7 +175,7 @@ def etcd_paused(site: Site) -> Iterator[None]:
 
 def recovered(load: Load) -> list[Failure]:
     """Waits until many requests in a row have been answered well; returns what has failed until then, and takes it away."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + WAIT_SECONDS
     while True:
         began = time.monotonic()
         load.wait_for(IN_A_ROW)

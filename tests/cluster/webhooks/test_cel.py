@@ -33,7 +33,7 @@ from tests.cluster.objects import checkpoint, path_of
 from tests.cluster.planes import Planes
 
 Node: TypeAlias = dict[str, Any]
-MOST: Final = 300  # objects of a kind and version on the oldest line, half of them damaged
+MAX_OBJECTS: Final = 300  # objects of a kind and version on the oldest line, half of them damaged
 MANY: Final = 46  # on any other, which makes 500 a line
 SEED: Final = "2026-11-21"
 _SERVERS_OWN: Final = ("managedFields", "uid", "creationTimestamp", "generation", "namespace")
@@ -316,7 +316,7 @@ def _text(obj: Node) -> str:
 
 def _agree_on_objects(plane: ControlPlane, kind: str, version: str, line: Line, *, stored: bool = True) -> list[Said]:
     """What the server says of so many objects, half of them damaged; of a version that isn't `stored`, all but what would be stored."""
-    dice, many = Dice(f"{SEED} {kind} {version}"), MOST if line is OLDEST else MANY
+    dice, many = Dice(f"{SEED} {kind} {version}"), MAX_OBJECTS if line is OLDEST else MANY
     objs = [dice.object(kind, version, number, line) for number in range(many // 2)]
     objs += [dice.damaged(obj) for obj in objs]
     with ThreadPoolExecutor(4) as pool:

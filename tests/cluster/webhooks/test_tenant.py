@@ -29,7 +29,7 @@ from tests.webhooks.requests import GRAPHS, graph, review
 
 SIZE: Final = 5_000_000
 TEXT: Final = "x" * 4_000  # in each service: what makes a body long without making a test of many of them long, too
-PATIENCE: Final = 240.0  # seconds for all of them
+WAIT_SECONDS: Final = 240.0  # for all of them
 
 
 class Told(NamedTuple):
@@ -73,7 +73,7 @@ def sent_at_once(site: Site, replica: Replica, reviews: Sequence[tuple[str, byte
 
 
 async def _all(url: str, context: ssl.SSLContext, reviews: Sequence[tuple[str, bytes]]) -> list[Told]:
-    connector, timeout = aiohttp.TCPConnector(ssl=context, limit=0), aiohttp.ClientTimeout(total=PATIENCE)
+    connector, timeout = aiohttp.TCPConnector(ssl=context, limit=0), aiohttp.ClientTimeout(total=WAIT_SECONDS)
     async with aiohttp.ClientSession(url, connector=connector, timeout=timeout) as session:
         return await asyncio.gather(*(_one(session, path, body) for path, body in reviews))
 

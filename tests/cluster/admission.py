@@ -53,12 +53,12 @@ class Admission:
     def configurations(self, name: str, namespaces: Mapping[str, str] | None = None) -> list[Node]:
         """The validating and the mutating one of the manifests, leading here; `namespaces` are labels that a namespace must have."""
         selector: Node = {} if namespaces is None else {"namespaceSelector": {"matchLabels": dict(namespaces)}}
-        found = [yaml.safe_load((MANIFESTS / "base" / f"{file}.yaml").read_text()) for file in ("validating", "mutating")]
-        for each in found:
+        configurations = [yaml.safe_load((MANIFESTS / "base" / f"{file}.yaml").read_text()) for file in ("validating", "mutating")]
+        for each in configurations:
             each["metadata"] = {"name": name}
             for entry in each["webhooks"]:
                 entry |= {**selector, "clientConfig": self._client(entry["clientConfig"]["service"]["path"])}
-        return found
+        return configurations
 
     def stanza(self) -> Node:
         """What `spec.conversion` of a definition says when this server converts."""
@@ -70,8 +70,8 @@ class Admission:
 
 def start(name: str, home: Path, *command: str | Path, account: str | Path = "", **flags: str | Path) -> Process:
     """Starts a program of ours as the pod of an account, `NAMESPACE/NAME`, if there is one; probes and metrics are on free ports."""
-    told = {"probe_listen": ANYWHERE, "metrics_listen": ANYWHERE, **flags}
-    words = [*command, *(part for flag, value in told.items() for part in (f"--{flag.replace('_', '-')}", value))]
+    options = {"probe_listen": ANYWHERE, "metrics_listen": ANYWHERE, **flags}
+    words = [*command, *(part for flag, value in options.items() for part in (f"--{flag.replace('_', '-')}", value))]
     namespace, _, who = str(account).partition("/")
     pod = {"POD_NAMESPACE": namespace, "POD_NAME": name, "POD_SERVICE_ACCOUNT": who} if account else {}
     return Process(name, words, home / f"{name}.log", {**pod, "PYTHONPATH": str(Path(__file__).parents[2])})

@@ -34,7 +34,7 @@ def audit_flags(home: Path, *users: str) -> tuple[str, ...]:
 
 def read_calls(home: Path, user: str) -> Calls:
     """The requests of a user; an apply that makes an object needs to be allowed to create it, too."""
-    found = Calls(set(), set())
+    requests = Calls(set(), set())
     for line in (home / _LOG).read_text().splitlines():
         event: Node = json.loads(line)
         about = event.get("objectRef") or {}
@@ -44,12 +44,12 @@ def read_calls(home: Path, user: str) -> Calls:
         call = Call(event["verb"], about.get("apiGroup", ""), about["resource"] + part)
         code = event["responseStatus"]["code"]
         if code == 403:
-            found.refused.add((call, event["responseStatus"].get("message", "")))
+            requests.refused.add((call, event["responseStatus"].get("message", "")))
             continue
-        found.done.add(call)
+        requests.done.add(call)
         if code == 201:
-            found.done.add(call._replace(verb="create"))
-    return found
+            requests.done.add(call._replace(verb="create"))
+    return requests
 
 
 def calls(group: str, resource: str, verbs: Sequence[str]) -> set[Call]:

@@ -50,8 +50,8 @@ def assets() -> Path:
 @pytest.fixture(scope="session")
 def planes(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planes]:
     """The control planes of this process: each module gets an empty one."""
-    with Planes(assets, tmp_path_factory.mktemp("planes")) as found:
-        yield found
+    with Planes(assets, tmp_path_factory.mktemp("planes")) as control_planes:
+        yield control_planes
 
 
 @pytest.fixture(scope="session")
@@ -83,15 +83,15 @@ def guarded_alpha(alpha: ControlPlane, admission: Admission) -> ControlPlane:
 @pytest.fixture(scope="module")
 def plane(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """Both versions of all kinds, converted by our server; no admission."""
-    with converting_plane(planes, tmp_path_factory.mktemp("plane")) as (found, _):
-        yield found
+    with converting_plane(planes, tmp_path_factory.mktemp("plane")) as (control_plane, _):
+        yield control_plane
 
 
 @pytest.fixture(scope="module")
 def reconciled_site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reconciled]:
     """A control plane with a reconciler, of the module's own."""
-    with reconciled(planes, tmp_path_factory.mktemp("reconciled")) as found:
-        yield found
+    with reconciled(planes, tmp_path_factory.mktemp("reconciled")) as cluster:
+        yield cluster
 
 
 @pytest.fixture

@@ -48,8 +48,8 @@ def restart(plane: ControlPlane) -> None:
 def listed(plane: ControlPlane, path: str) -> Node | None:
     """A list; None where the API server can't give it yet, or not within the time that it gives itself."""
     with contextlib.suppress(OSError, http.client.HTTPException):
-        found = plane.request("GET", path)
-        return found.body if found.status == 200 else None
+        reply = plane.request("GET", path)
+        return reply.body if reply.status == 200 else None
     return None
 
 

@@ -67,5 +67,5 @@ def _placed(stored: Node, crd: Node) -> bytes:
 
 
 def _client(crd: Node) -> Node:
-    found: Node = (crd["spec"].get("conversion", {}).get("webhook") or {}).get("clientConfig", {})
-    return found
+    client: Node = (crd["spec"].get("conversion", {}).get("webhook") or {}).get("clientConfig", {})
+    return client

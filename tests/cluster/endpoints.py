@@ -39,12 +39,12 @@ def _applied(plane: ControlPlane, path: str, obj: Node) -> bool:
 
 def _gathered(plane: ControlPlane, service: str, namespace: str) -> Node:
     """Endpoints with a subset for each slice that holds a ready address."""
-    found = plane.request("GET", f"{SLICES.format(namespace)}?labelSelector={SERVICE}={service}").body["items"]
-    return {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": service}, "subsets": [*_subsets(found)]}
+    slices = plane.request("GET", f"{SLICES.format(namespace)}?labelSelector={SERVICE}={service}").body["items"]
+    return {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": service}, "subsets": [*_subsets(slices)]}
 
 
 def _subsets(slices: list[Node]) -> Iterator[Node]:
     for piece in slices:
-        ready = [one for one in piece["endpoints"] if one["conditions"].get("ready")]
+        ready = [endpoint for endpoint in piece["endpoints"] if endpoint["conditions"].get("ready")]
         if ready:
-            yield {"addresses": [{"ip": one["addresses"][0]} for one in ready], "ports": piece["ports"]}
+            yield {"addresses": [{"ip": endpoint["addresses"][0]} for endpoint in ready], "ports": piece["ports"]}

@@ -24,11 +24,11 @@ def stored(plane: ControlPlane, plural: str = "") -> dict[str, bytes]:
 
 def versions(plane: ControlPlane, plural: str = "") -> dict[str, int]:
     """How many objects are stored in each apiVersion."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for content in stored(plane, plural).values():
         version = str(json.loads(content)["apiVersion"])
-        found[version] = found.get(version, 0) + 1
-    return found
+        counts[version] = counts.get(version, 0) + 1
+    return counts
 
 
 def contents(plane: ControlPlane, begin: str = "/registry/") -> Iterator[tuple[str, bytes]]:
@@ -62,9 +62,9 @@ def _encoded(key: str) -> str:
 def _asked(connection: http.client.HTTPConnection, path: str, question: dict[str, Any]) -> dict[str, Any]:
     connection.request("POST", path, json.dumps(question), {"Content-Type": "application/json"})
     answer = connection.getresponse()
-    found: dict[str, Any] = json.loads(answer.read())
-    assert answer.status == 200, found
-    return found
+    body: dict[str, Any] = json.loads(answer.read())
+    assert answer.status == 200, body
+    return body
 
 
 def _ranges(port: int, begin: bytes) -> Iterator[tuple[str, bytes]]:

@@ -122,8 +122,8 @@ class Dice:
             return self.random.random() < 0.5
         if kind in ("integer", "number"):
             low = int(node.get("minimum", 0))
-            found = self.random.randint(low, int(node.get("maximum", low + 5)))
-            return found if kind == "integer" or self.random.random() < 0.5 else found * 0.5 + 0.25 * (found < 1)
+            number = self.random.randint(low, int(node.get("maximum", low + 5)))
+            return number if kind == "integer" or self.random.random() < 0.5 else number * 0.5 + 0.25 * (number < 1)
         if node.get("format") == "date-time":
             return "2026-01-02T03:04:05Z"
         if node.get("x-kubernetes-int-or-string") and "pattern" not in node:

@@ -256,7 +256,7 @@ class ControlPlane:
     def versions(self) -> set[tuple[str, str]]:
         """The (kind, apiVersion) pairs of our group that are served."""
         listed = [version["groupVersion"] for version in self.request("GET", "/apis/nvidia.com").body.get("versions", [])]
-        return {(found["kind"], name) for name in listed for found in self.request("GET", f"/apis/{name}").body.get("resources", [])}
+        return {(resource["kind"], name) for name in listed for resource in self.request("GET", f"/apis/{name}").body.get("resources", [])}
 
     def serves(self, path: str) -> bool:
         """Whether a path is there."""

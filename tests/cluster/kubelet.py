@@ -122,10 +122,10 @@ class Site:
 
     def run_pods(self) -> None:
         """Runs a provisioner and a reconciler for the pods that are there, and ends those whose pods have gone."""
-        found = self.plane.request("GET", f"/api/v1/namespaces/{NAMESPACE}/pods").body["items"]
+        pods = self.plane.request("GET", f"/api/v1/namespaces/{NAMESPACE}/pods").body["items"]
         ready = {
             each["metadata"]["labels"].get(COMPONENT): each["metadata"]["uid"]
-            for each in found
+            for each in pods
             if not each["metadata"].get("deletionTimestamp") and each["spec"]["containers"][0]["image"] != MISSING
         }
         for part in ("provisioner", "reconciler"):
@@ -148,8 +148,8 @@ class Site:
         file = self.home / f"{part}.kubeconfig"
         if not file.exists():
             self.plane.kubeconfig_of(account, NAMESPACE, file)
-        told = {"config": self.home / "config.yaml", "kubeconfig": file, **flags}
-        return start(part, self.home, *command, account=f"{NAMESPACE}/{account}", **told)
+        options = {"config": self.home / "config.yaml", "kubeconfig": file, **flags}
+        return start(part, self.home, *command, account=f"{NAMESPACE}/{account}", **options)
 
     def process(self, part: str) -> Process:
         """What runs for a component."""

@@ -116,14 +116,14 @@ class Load:
     async def _send(self, session: aiohttp.ClientSession, method: str, path: str, body: Any) -> bool:
         began = time.monotonic()
         try:
-            said = await self._ask(session, method, path, body)
+            fault = await self._ask(session, method, path, body)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            said = repr(error)
+            fault = repr(error)
         self.longest = max(self.longest, time.monotonic() - began)
-        if said:
-            self.failures.append(Failure(began, f"{method} {path}", f"{time.monotonic() - began:.1f} s: {said}"))
+        if fault:
+            self.failures.append(Failure(began, f"{method} {path}", f"{time.monotonic() - began:.1f} s: {fault}"))
         self.done += 1
-        return not said
+        return not fault
 
     async def _ask(self, session: aiohttp.ClientSession, method: str, path: str, body: Any) -> str:
         """What the API server says against the request; empty when it does as it is told."""

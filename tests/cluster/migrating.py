@@ -44,12 +44,12 @@ class Site:
 
     def run(self, *words: str) -> Node:
         """Runs it to its end in this process and gives the report."""
-        out, said = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
+        out, errors = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
             code = main(["migrate", *self._flags, *words])
-        assert code == 0, out.getvalue() + said.getvalue()
-        found: Node = json.loads(out.getvalue())
-        return found
+        assert code == 0, out.getvalue() + errors.getvalue()
+        report: Node = json.loads(out.getvalue())
+        return report
 
     @property
     def _flags(self) -> list[str]:
@@ -102,8 +102,8 @@ def _flip(version: str) -> list[Node]:
 def report_of(process: Process) -> Node:
     """The report at the end of a log."""
     text = process.text()
-    found: Node = json.loads(text[text.index("\n{\n") if "\n{\n" in text else text.index("{\n") :])
-    return found
+    report: Node = json.loads(text[text.index("\n{\n") if "\n{\n" in text else text.index("{\n") :])
+    return report
 
 
 @contextlib.contextmanager
@@ -137,11 +137,11 @@ def objects(namespace: str, many: int) -> Iterator[Node]:
 
 def create(plane: ControlPlane, made: Sequence[Node]) -> list[Node]:
     """Creates objects and gives them as they are stored."""
-    found = []
+    stored = []
     for obj in made:
         reply = plane.request("POST", path_of(obj), obj).done()
-        found.append(reply)
-    return found
+        stored.append(reply)
+    return stored
 
 
 def unread(obj: Node) -> Node:

@@ -79,25 +79,25 @@ def definitions(documents: list[Node]) -> Node:
     known: Node = {}
     for document in documents:
         known |= document["components"]["schemas"]
-    found: Node = {}
+    types: Node = {}
     waiting = list(ROOTS)
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found[name] = _OWN_WORDS[name] if name in _OWN_WORDS else _definition(name, known[name])
-            waiting += _references(found[name])
+        if name not in types:
+            types[name] = _OWN_WORDS[name] if name in _OWN_WORDS else _definition(name, known[name])
+            waiting += _references(types[name])
     for (name, member), node in _LATER.items():
-        found[name]["properties"][member] = node
-    found[_CONDITION_PATTERN] |= {"required": ["type"], "x-below": {_NEWER: {"required": ["status", "type"]}}}
-    return _by_line(found)
+        types[name]["properties"][member] = node
+    types[_CONDITION_PATTERN] |= {"required": ["type"], "x-below": {_NEWER: {"required": ["status", "type"]}}}
+    return _by_line(types)
 
 
-def _by_line(found: Node) -> Node:
+def _by_line(types: Node) -> Node:
     """Marks the types that reach one which differs below that line."""
     marked = {name for name, _ in _LATER} | {_CONDITION_PATTERN}
-    while more := {name for name, node in found.items() if marked.intersection(_references(node))} - marked:
+    while more := {name for name, node in types.items() if marked.intersection(_references(node))} - marked:
         marked |= more
-    return {name: {**node, "x-by-line": _NEWER} if name in marked else node for name, node in found.items()}
+    return {name: {**node, "x-by-line": _NEWER} if name in marked else node for name, node in types.items()}
 
 
 def rendered(documents: list[Node]) -> bytes:
@@ -112,17 +112,17 @@ def rendered(documents: list[Node]) -> bytes:
 def _definition(name: str, raw: Node) -> Node:
     node = _node(raw)
     required = raw.get("required", ())
-    for member, said in raw.get("properties", {}).items():
-        written = node["properties"][member] = _node(said)
-        if _has_default(name, member, said, required=member in required):
-            written["default"] = said["default"]
+    for member, schema in raw.get("properties", {}).items():
+        written = node["properties"][member] = _node(schema)
+        if _has_default(name, member, schema, required=member in required):
+            written["default"] = schema["default"]
         written |= _MARKERS.get((name, member), {})
     return node
 
 
-def _has_default(name: str, member: str, said: Node, *, required: bool) -> bool:
+def _has_default(name: str, member: str, schema: Node, *, required: bool) -> bool:
     """Tells a default that Go's author wrote from the zero values that OpenAPI adds to whatever is never absent in Go."""
-    return "default" in said and said["default"] != {} and not required and (name, member) not in _NO_DEFAULT
+    return "default" in schema and schema["default"] != {} and not required and (name, member) not in _NO_DEFAULT
 
 
 def _node(raw: Node) -> Node:

@@ -132,8 +132,8 @@ def _wait_until_policies_are_forgotten(plane: ControlPlane) -> None:
     spec = {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "false"}]}
     bound = {"policyName": _SENTINEL, "validationActions": ["Deny"]}
     metadata = {"name": _SENTINEL}
-    for kind, said in (("ValidatingAdmissionPolicy", spec), ("ValidatingAdmissionPolicyBinding", bound)):
-        plane.apply({"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": metadata, "spec": said})
+    for kind, content in (("ValidatingAdmissionPolicy", spec), ("ValidatingAdmissionPolicyBinding", bound)):
+        plane.apply({"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": metadata, "spec": content})
     path, sent = "/api/v1/namespaces/default/configmaps?dryRun=All", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
     wait_until(lambda: plane.request("POST", path, sent).status == 422, "a policy being in force", plane.server, patience=_MINUTE)
     for plural in ("validatingadmissionpolicybindings", "validatingadmissionpolicies"):

@@ -32,8 +32,8 @@ class Player(ABC):
     def _run(self) -> None:
         while not self._ended.wait(PERIOD):
             with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
-                for found in self.plane.request("GET", self._path).body.get("items", []):
-                    self.see_to(found)
+                for obj in self.plane.request("GET", self._path).body.get("items", []):
+                    self.see_to(obj)
 
     @abstractmethod
     def see_to(self, obj: Node) -> None:

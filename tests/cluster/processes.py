@@ -19,7 +19,7 @@ from typing import Final, TypeVar, cast
 Answer = TypeVar("Answer")
 _DIE_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG of prctl(2)
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)  # loaded here, because the child may only make system calls
-PATIENCE: Final = 240.0  # seconds; nothing waits so long but on a machine that does much else besides
+WAIT_SECONDS: Final = 240.0  # nothing waits so long but on a machine that does much else besides
 _WORKER: Final = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 _PORTS: Final = range(20_000, 32_000)[_WORKER % 8 :: 8]  # a share for each process that runs tests beside others
 # seconds between two questions, at least and at most: as long as the last one took, for who asks takes a CPU from others
@@ -112,7 +112,7 @@ def running(process: Process) -> Iterator[Process]:
 
 
 def wait_until(
-    question: Callable[[], Answer | None], what: str, *processes: Process, patience: float = PATIENCE, pause: float = _PAUSE[0]
+    question: Callable[[], Answer | None], what: str, *processes: Process, patience: float = WAIT_SECONDS, pause: float = _PAUSE[0]
 ) -> Answer:
     """Asks until the answer is neither None nor False and returns it; `pause` is the shortest time between two questions.
 
@@ -120,7 +120,7 @@ def wait_until(
     """
     deadline = time.monotonic() + patience
     while True:
-        asked = time.monotonic()
+        began = time.monotonic()
         answer = question()
         if answer is not None and answer is not False:
             return answer
@@ -130,7 +130,7 @@ def wait_until(
         now = time.monotonic()
         if now > deadline:
             raise StartError(f"{what} did not happen in {patience:.0f} s:\n" + "\n".join(process.tail() for process in processes))
-        time.sleep(min(max(pause, now - asked), _PAUSE[1]))
+        time.sleep(min(max(pause, now - began), _PAUSE[1]))
 
 
 def fetched(address: str, path: str, seconds: float = 60) -> tuple[int, str]:
@@ -148,11 +148,11 @@ def free_ports(count: int, address: str = "127.0.0.1") -> list[int]:
 
     They lie below those that outgoing connections get: one of these might take a port that a program is about to listen on again.
     """
-    found: list[int] = []
+    ports: list[int] = []
     with contextlib.ExitStack() as held:
-        while len(found) < count:
+        while len(ports) < count:
             port = secrets.choice(_PORTS)
             with contextlib.suppress(OSError):
                 held.enter_context(socket.socket()).bind((address, port))
-                found.append(port)
-    return found
+                ports.append(port)
+    return ports

@@ -66,12 +66,12 @@ def own_address() -> str:
     for family, target in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET, "198.51.100.1")):
         with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as sock:
             sock.connect((target, 9))
-            found = str(sock.getsockname()[0])
-            if not found.startswith("127."):
-                return found
-    found = socket.gethostbyname(socket.gethostname())
-    assert not found.startswith("127."), "the API server calls webhooks at an address of this machine, which must have one besides loopback"
-    return found
+            host = str(sock.getsockname()[0])
+            if not host.startswith("127."):
+                return host
+    host = socket.gethostbyname(socket.gethostname())
+    assert not host.startswith("127."), "the API server calls webhooks at an address of this machine, which must have one besides loopback"
+    return host
 
 
 @dataclass
@@ -113,8 +113,8 @@ class Installed:
         return "\n".join(file.read_text(errors="replace") for file in sorted(self.home.glob("*.log")))
 
     def _process(self, name: str, part: str, *command: str | Path, **flags: str | Path) -> Process:
-        told = {"config": self.home / "config.yaml", "kubeconfig": self.kubeconfig(part), **flags}
-        return start(name, self.home, *command, account=f"{NAMESPACE}/{SERVICE}-{part}", **told)
+        options = {"config": self.home / "config.yaml", "kubeconfig": self.kubeconfig(part), **flags}
+        return start(name, self.home, *command, account=f"{NAMESPACE}/{SERVICE}-{part}", **options)
 
     def kubeconfig(self, account: str) -> Path:
         """A kubeconfig that holds nothing but a token of the service account."""
@@ -142,20 +142,20 @@ class Installed:
 
     def authority(self) -> AuthoritySecret | None:
         """The CA Secret."""
-        found = self.get(f"{SECRETS}/{AUTHORITY}")
-        return read_authority(found) if found else None
+        secret = self.get(f"{SECRETS}/{AUTHORITY}")
+        return read_authority(secret) if secret else None
 
     def current(self) -> Certificate:
         """The authority that signs now."""
-        found = self.authority()
-        assert found is not None
-        assert found.current is not None
-        return found.current
+        secret = self.authority()
+        assert secret is not None
+        assert secret.current is not None
+        return secret.current
 
     def serving(self) -> Serving | None:
         """The serving Secret."""
-        found = self.get(f"{SECRETS}/{SERVING}")
-        return read_serving(found) if found else None
+        secret = self.get(f"{SECRETS}/{SERVING}")
+        return read_serving(secret) if secret else None
 
     def bundles(self) -> dict[str, set[bytes]]:
         """Object -> the bundles that it shows, decoded; an empty one where there is none."""
@@ -182,12 +182,12 @@ class Installed:
 
     def presented(self) -> dict[str, Certificate | None]:
         """Server -> the certificate that it presents."""
-        found = {}
+        certificates = {}
         for name in self.servers:
             piece = self.get(f"/apis/discovery.k8s.io/v1/namespaces/{NAMESPACE}/endpointslices/{SERVICE}-{name}")
             assert piece is not None
-            found[name] = look(self.address, piece["ports"][0]["port"])
-        return found
+            certificates[name] = look(self.address, piece["ports"][0]["port"])
+        return certificates
 
     def wait_until_stable(self) -> None:
         """Waits for it; a rotation that hangs shows the logs of all processes."""
@@ -197,7 +197,7 @@ class Installed:
         """Asks for a new authority as an administrator does, and waits until the wish is heard."""
         wish = str(time.time_ns())
         self.patch(f"{SECRETS}/{AUTHORITY}", {"metadata": {"annotations": {"webhooks.nvidia.com/rotate-requested": wish}}})
-        wait_until(lambda: (found := self.authority()) and found.handled == wish, "the wish being heard", *self.provisioners.values())
+        wait_until(lambda: (secret := self.authority()) and secret.handled == wish, "the wish being heard", *self.provisioners.values())
 
     def leader(self) -> str:
         """The provisioner that holds the Lease now; empty when it is none of those that run."""
@@ -207,8 +207,8 @@ class Installed:
 
     def events(self) -> set[str]:
         """Reasons of the Events on the serving Secret."""
-        found = self.plane.request("GET", f"/api/v1/namespaces/{NAMESPACE}/events").body["items"]
-        return {each["reason"] for each in found if each["involvedObject"]["name"] == SERVING}
+        events = self.plane.request("GET", f"/api/v1/namespaces/{NAMESPACE}/events").body["items"]
+        return {each["reason"] for each in events if each["involvedObject"]["name"] == SERVING}
 
     def described(self) -> str:
         """What people see of the servers' Deployment."""
@@ -241,11 +241,11 @@ def installed(planes: Planes, home: Path, overlay: str = "self-signed", *, audit
         written["serving"] |= {"drainLag": "0s"}
         (home / "config.yaml").write_text(yaml.safe_dump(written))
         (home / "facts.yaml").write_text(yaml.safe_dump(FACTS))
-        found = Installed(plane, home, objects)
+        installation = Installed(plane, home, objects)
         try:
-            yield found
+            yield installation
         finally:
-            found.stop()
+            installation.stop()
 
 
 def _pretend_to_run(plane: ControlPlane, deployment: Node) -> None:

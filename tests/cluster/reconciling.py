@@ -45,7 +45,7 @@ EVENTS: Final = "/api/v1/namespaces/{}/events"
 ROLES: Final = "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/roles"
 BINDINGS: Final = "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/rolebindings"
 TEMPLATES: Final = "/apis/resource.k8s.io/v1/namespaces/{}/resourceclaimtemplates"
-PATIENCE: Final = 120.0  # seconds; on an idle machine everything happens within two
+WAIT_SECONDS: Final = 120.0  # on an idle machine everything happens within two
 
 
 class Pods(Player):
@@ -59,7 +59,7 @@ class Pods(Player):
     def see_to(self, pod: Node) -> None:
         """Makes a pod ready that may be and isn't."""
         metadata, conditions = pod["metadata"], pod.get("status", {}).get("conditions", [])
-        if any(one["type"] == "Ready" and one["status"] == "True" for one in conditions):
+        if any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions):
             return
         if any(text in metadata["name"] for text in [*self.held]):
             return
@@ -94,7 +94,7 @@ class Reconciled:
     def names(self, path: str, namespace: str) -> set[str]:
         """The names of all objects of a kind in a namespace; of service accounts without that which every namespace has."""
         reply = self.plane.request("GET", path.format(namespace)).done()
-        return {one["metadata"]["name"] for one in reply["items"]} - {"default"}
+        return {obj["metadata"]["name"] for obj in reply["items"]} - {"default"}
 
     def get(self, path: str, namespace: str, name: str) -> Node:
         """An object that is there."""
@@ -110,23 +110,23 @@ class Reconciled:
 
     def condition(self, namespace: str, name: str = "g", kind: str = "Ready") -> Node:
         """A condition of a graph; empty when it has none of the type."""
-        found: list[Node] = self.get(GRAPHS, namespace, name).get("status", {}).get("conditions", [])
-        return next((one for one in found if one["type"] == kind), {})
+        conditions: list[Node] = self.get(GRAPHS, namespace, name).get("status", {}).get("conditions", [])
+        return next((condition for condition in conditions if condition["type"] == kind), {})
 
     def told(self, namespace: str, name: str, *events: tuple[str, str, str]) -> None:
         """Waits for Events about an object, each a type, a reason and a start of the message: they are written after the status."""
 
         def there() -> bool:
             items = self.plane.request("GET", EVENTS.format(namespace)).body["items"]
-            found = [(one["type"], one["reason"], one["message"]) for one in items if one["involvedObject"]["name"] == name]
-            return all(any(one[:2] == event[:2] and one[2].startswith(event[2]) for one in found) for event in events)
+            entries = [(item["type"], item["reason"], item["message"]) for item in items if item["involvedObject"]["name"] == name]
+            return all(any(entry[:2] == event[:2] and entry[2].startswith(event[2]) for entry in entries) for event in events)
 
         self.until(there, f"the Events {events} about {name}")
 
     def until(self, question: Callable[[], bool], what: str) -> None:
         """Waits for something; the reconcilers and their neighbours must run meanwhile. What pods miss is part of the error."""
         try:
-            wait_until(question, what, *self.processes, *self.neighbours, patience=PATIENCE)
+            wait_until(question, what, *self.processes, *self.neighbours, patience=WAIT_SECONDS)
         except StartError as error:
             raise StartError("\n".join([*self._missing(), str(error)])) from error
 
@@ -135,20 +135,20 @@ class Reconciled:
         lines = []
         for pod in self.plane.request("GET", "/api/v1/pods").body["items"]:
             metadata, status = pod["metadata"], pod.get("status", {})
-            conditions = {one["type"]: one for one in status.get("conditions", ())}
+            conditions = {condition["type"]: condition for condition in status.get("conditions", ())}
             if conditions.get("Ready", {}).get("status") != "True":
-                said = "; ".join(f"{name}={one['status']} {one.get('message', '')}" for name, one in conditions.items())
+                summary = "; ".join(f"{name}={entry['status']} {entry.get('message', '')}" for name, entry in conditions.items())
                 where = pod["spec"].get("nodeName", "no node")
-                lines.append(f"pod {metadata['namespace']}/{metadata['name']} on {where}: {status.get('phase')} {said}")
+                lines.append(f"pod {metadata['namespace']}/{metadata['name']} on {where}: {status.get('phase')} {summary}")
         return lines
 
     def ready(self, namespace: str, name: str = "g") -> None:
         """Waits until a graph says that it is ready as it is now."""
 
         def is_ready() -> bool:
-            found = self.get(GRAPHS, namespace, name)
-            status = found.get("status", {})
-            return (status.get("state"), status.get("observedGeneration")) == ("successful", found["metadata"]["generation"])
+            graph = self.get(GRAPHS, namespace, name)
+            status = graph.get("status", {})
+            return (status.get("state"), status.get("observedGeneration")) == ("successful", graph["metadata"]["generation"])
 
         self.until(is_ready, f"the graph {name} being ready")
 
@@ -207,7 +207,7 @@ def install_accounts(plane: ControlPlane, home: Path, objects: list[Node], *name
     """Applies the accounts of an installation, and writes the reconciler's configuration and kubeconfig."""
     plane.apply(*({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in (NAMESPACE, *namespaces)))
     plane.apply(*of_kind(objects, "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"))
-    [config] = [one for one in of_kind(objects, "ConfigMap") if one["metadata"]["name"].startswith("dynamo-webhooks-config")]
+    [config] = [obj for obj in of_kind(objects, "ConfigMap") if obj["metadata"]["name"].startswith("dynamo-webhooks-config")]
     written = {**yaml.safe_load(config["data"]["config.yaml"]), "operator": {"version": f"{Line.V1_2}.0"}}
     (home / "config.yaml").write_text(yaml.safe_dump(written))
     plane.kubeconfig_of(ACCOUNT, NAMESPACE, home / "reconciler.kubeconfig")
@@ -219,12 +219,12 @@ async def reconciling(home: Path, caller: Callable[[Models], WorkerClient], **ch
     cluster = await connect(MANAGER, str(home / "reconciler.kubeconfig"))
     configuration = load_configuration(str(home / "config.yaml"), {"POD_NAMESPACE": NAMESPACE}).configuration
     settings = replace(configuration, **changed)
-    found = Reconciler(cluster, settings, f"tests-{id(cluster)}", controllers=[ModelController(caller)])
-    task = asyncio.ensure_future(found.run())
+    reconciler = Reconciler(cluster, settings, f"tests-{id(cluster)}", controllers=[ModelController(caller)])
+    task = asyncio.ensure_future(reconciler.run())
     try:
-        yield found
+        yield reconciler
     finally:
-        print(await found.reasons(), await found.details())  # shown when the test fails
+        print(await reconciler.reasons(), await reconciler.details())  # shown when the test fails
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         await cluster.close()

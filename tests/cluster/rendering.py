@@ -101,7 +101,7 @@ def charted(namespace: str, *values: str, release: str = RELEASE) -> list[Node]:
 def _charted(namespace: str, values: tuple[str, ...], release: str) -> list[Node]:
     done = helm("template", release, str(CHART), "-n", namespace, "--kube-version", release_of(), *settings(values))
     assert done.returncode == 0, done.stderr
-    return [found for found in yaml.safe_load_all(done.stdout) if found]
+    return [obj for obj in yaml.safe_load_all(done.stdout) if obj]
 
 
 def refused(*values: str) -> str:

@@ -32,7 +32,7 @@ from tests.kube.storage import Storage
 
 GRAPHS = resource_of_kind("DynamoGraphDeployment", ALPHA)
 MANY = 1200  # more than two pages
-PATIENCE: Final = 60.0  # seconds for something that happens at once unless the machine is very busy
+WAIT_SECONDS: Final = 60.0  # for something that happens at once unless the machine is very busy
 
 
 @dataclass
@@ -346,14 +346,14 @@ async def test_apply_of_a_status_leaves_the_rest(backend: Backend) -> None:
 async def _take(backend: Backend, version: str, wanted: int, *, fields: str = "", labels: str = "") -> list[Event]:
     """The first events after `version` that are no bookmarks."""
     watch = backend.cluster.watch(CONFIG_MAPS, backend.namespace, version=version, fields=fields, labels=labels)
-    found: list[Event] = []
-    async with asyncio.timeout(PATIENCE), aclosing(watch) as events:
+    changes: list[Event] = []
+    async with asyncio.timeout(WAIT_SECONDS), aclosing(watch) as events:
         async for event in events:
             if event.type != "BOOKMARK":
-                found.append(event)
-            if len(found) == wanted:
+                changes.append(event)
+            if len(changes) == wanted:
                 break
-    return found
+    return changes
 
 
 async def test_a_watch_goes_on_from_any_version(backend: Backend) -> None:
@@ -386,7 +386,7 @@ async def test_a_version_that_is_too_old_is_gone(backend: Backend) -> None:
     await backend.cluster.create(GRAPHS, objects.graph(backend.namespace))
     version = await backend.too_old()
     watch = backend.cluster.watch(GRAPHS, backend.namespace, version=version)
-    async with asyncio.timeout(PATIENCE), aclosing(watch) as events:
+    async with asyncio.timeout(WAIT_SECONDS), aclosing(watch) as events:
         with pytest.raises(GoneError):
             await _first_news(events)
 
@@ -410,7 +410,7 @@ async def test_a_missing_permission_is_said_beforehand_and_raised(backend: Backe
             SECRETS, {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "n", "namespace": backend.namespace}}, manager="m"
         )
     with pytest.raises(ForbiddenError):
-        async with asyncio.timeout(PATIENCE), aclosing(backend.author.watch(SECRETS, backend.namespace, version="1")) as events:
+        async with asyncio.timeout(WAIT_SECONDS), aclosing(backend.author.watch(SECRETS, backend.namespace, version="1")) as events:
             await anext(events)
 
 

@@ -44,8 +44,8 @@ def until_running(plane: ControlPlane, process: Process) -> None:
 
 def made(**more: Any) -> Node:
     """A graph with a frontend and a planner."""
-    found = graph(component("Frontend", "frontend", {"image": "img:1.5.0"}), component("planner", "planner", {"image": "img:1.5.0"}))
-    return {**found, "metadata": {**found["metadata"], "name": "g", "namespace": "default"}, **more}
+    obj = graph(component("Frontend", "frontend", {"image": "img:1.5.0"}), component("planner", "planner", {"image": "img:1.5.0"}))
+    return {**obj, "metadata": {**obj["metadata"], "name": "g", "namespace": "default"}, **more}
 
 
 def main() -> int:

@@ -24,7 +24,7 @@ USUAL: Final = "1.34"  # the version that answers were recorded on
 OLDEST, NEWEST = "1.30", "1.37"  # those that CI tries beside it
 KUBERNETES: Final = os.environ.get("KUBERNETES") or USUAL
 VERSIONED: Final = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")  # programs that other versions are built of
-_LONGEST: Final = 3600  # seconds; the slowest program takes three minutes of two idle cores
+_BUILD_SECONDS: Final = 3600  # the slowest program takes three minutes of two idle cores
 _RELEASE: Final = re.compile(r"k8s\.io/kubernetes (v1\.(\d+)\.\d+)$", re.MULTILINE)
 
 
@@ -80,9 +80,9 @@ def release_of(minor: str = KUBERNETES) -> str:
 
 
 def _released(module: str) -> re.Match[str]:
-    found = _RELEASE.search(_pins(module)[0].read_text(encoding="utf-8"))
-    assert found, f"{module} names no release of Kubernetes"
-    return found
+    match = _RELEASE.search(_pins(module)[0].read_text(encoding="utf-8"))
+    assert match, f"{module} names no release of Kubernetes"
+    return match
 
 
 def _pins(module: str) -> tuple[Path, Path]:
@@ -106,8 +106,8 @@ def directory_of(wanted: AssetSet = CONTROL_PLANE) -> Path:
 
 
 def _sources(wanted: AssetSet) -> set[Path]:
-    found = {file for module, _ in wanted.programs.values() for file in _pins(module)}
-    return found | {file for module, package in wanted.programs.values() for file in (_home(module) / package).glob("*.go")}
+    pins = {file for module, _ in wanted.programs.values() for file in _pins(module)}
+    return pins | {file for module, package in wanted.programs.values() for file in (_home(module) / package).glob("*.go")}
 
 
 def _home(module: str) -> Path:
@@ -127,8 +127,8 @@ def ready_made() -> Path | None:
 
 def find(wanted: AssetSet = CONTROL_PLANE) -> Path | None:
     """Returns the directory of a set when it is there already, without building anything."""
-    if wanted is CONTROL_PLANE and (found := ready_made()):
-        return found
+    if wanted is CONTROL_PLANE and (directory := ready_made()):
+        return directory
     target = directory_of(wanted)
     return target if target.is_dir() else None
 
@@ -167,14 +167,14 @@ def _build_into(target: Path, wanted: AssetSet) -> None:
             _compile(module, package, finished / program)
         for name, (module, source, path) in wanted.directories.items():
             pins = f"-modfile={_pins(module)[0].name}"
-            found = run_go(_home(module), f"finding {source}", "list", "-m", pins, "-f", "{{.Dir}}", source).strip()
-            _copy(Path(found) / path, finished / name)
+            directory = run_go(_home(module), f"finding {source}", "list", "-m", pins, "-f", "{{.Dir}}", source).strip()
+            _copy(Path(directory) / path, finished / name)
         finished.rename(target)
 
 
 def _copy(source: Path, target: Path) -> None:
     """Copies a directory of the module cache, but not its modes: nothing there can be written or deleted."""
-    for file in (found for found in source.rglob("*") if found.is_file()):
+    for file in (path for path in source.rglob("*") if path.is_file()):
         (target / file.relative_to(source)).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, target / file.relative_to(source))
 
@@ -192,10 +192,10 @@ def run_go(module: Path, doing: str, *words: str) -> str:
     settings = {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false", "CGO_ENABLED": "0", "GOWORK": "off"}
     try:
         done = subprocess.run(
-            ["go", *words], cwd=module, env={**os.environ, **settings}, capture_output=True, text=True, check=False, timeout=_LONGEST
+            ["go", *words], cwd=module, env={**os.environ, **settings}, capture_output=True, text=True, check=False, timeout=_BUILD_SECONDS
         )
     except subprocess.TimeoutExpired as late:
-        raise AssetsMissingError(f"{doing} in {module} took longer than {_LONGEST} s") from late
+        raise AssetsMissingError(f"{doing} in {module} took longer than {_BUILD_SECONDS} s") from late
     if done.returncode:
         remedy = "modules come from the module cache, or from where GOPROXY says: `go mod download` there shows whether they can be had"
         raise AssetsMissingError(f"{doing} failed in {module}; {remedy}\n{done.stderr[-2000:]}")

@@ -9,8 +9,8 @@ import pytest
 from tests.cluster.assets.build import AssetSet, build, find
 
 
-def wanted(one: AssetSet) -> Path:
+def wanted(assets: AssetSet) -> Path:
     """The directory of a set."""
-    if find(one) is None and shutil.which("go") is None and not os.environ.get("CI"):
-        pytest.skip(f"{', '.join(one.programs)}: there is no go to build them with, and none were built before")
-    return build(one)
+    if find(assets) is None and shutil.which("go") is None and not os.environ.get("CI"):
+        pytest.skip(f"{', '.join(assets.programs)}: there is no go to build them with, and none were built before")
+    return build(assets)

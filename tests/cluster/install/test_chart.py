@@ -94,8 +94,8 @@ def _restore(plane: ControlPlane, name: str, check: str) -> None:
 def test_it_installs_upgrades_and_leaves_nothing_but_the_definitions_and_the_objects(cluster: ControlPlane) -> None:
     notes = _helm(cluster, "install", RELEASE, str(CHART), "-n", NAMESPACE, "--create-namespace")
     assert "dynamo-webhooks crds --cluster | kubectl apply --server-side -f -" in notes
-    said = cluster.request("GET", f"/api/v1/namespaces/{NAMESPACE}/configmaps/{RELEASE}-config").body["data"]["config.yaml"]
-    assert yaml.safe_load(said)["operator"] == {"version": "1.2.0"}, "the cluster's definitions decide"
+    text = cluster.request("GET", f"/api/v1/namespaces/{NAMESPACE}/configmaps/{RELEASE}-config").body["data"]["config.yaml"]
+    assert yaml.safe_load(text)["operator"] == {"version": "1.2.0"}, "the cluster's definitions decide"
     graph = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "metadata": {"name": "g"}, "spec": {}}
     path = "/apis/nvidia.com/v1alpha1/namespaces/default/dynamographdeployments?dryRun=All"
 
@@ -163,11 +163,11 @@ def test_after_the_go_operator_definitions_come_first_or_conversion_is_taken_ove
     theirs = {"name": "platform-webhook-service", "namespace": "platform"}
     stanza = {"spec": {"conversion": {"webhook": {"clientConfig": {"service": theirs}}}}}
     assert cluster.request("PATCH", path, stanza, kind="application/merge-patch+json").status == 200
-    told = _refusal(cluster, RELEASE, NAMESPACE)
-    assert f"{CONVERTED}platform/platform-webhook-service converts dynamographdeployments; " in told
-    assert SECOND not in told
+    message = _refusal(cluster, RELEASE, NAMESPACE)
+    assert f"{CONVERTED}platform/platform-webhook-service converts dynamographdeployments; " in message
+    assert SECOND not in message
     assert not _refusal(cluster, RELEASE, NAMESPACE, "config.certificates.takeOverConversion=true")
-    [(command, way)] = re.findall(r"dynamo-webhooks (crds --cluster) \| kubectl (apply .+)$", told, re.MULTILINE)
+    [(command, way)] = re.findall(r"dynamo-webhooks (crds --cluster) \| kubectl (apply .+)$", message, re.MULTILINE)
     words = [str(COMMAND), *command.split(), "--kubeconfig", str(cluster.kubeconfig), "--context", ADMIN]
     printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     cluster.kubectl(*way.split(), input=printed).done()
@@ -262,8 +262,8 @@ SENSELESS: Final = (
 
 @pytest.mark.parametrize("table", [GONE, CONTRADICTIONS, *SENSELESS], ids=("gone", "opposed", "senseless", "left out", "config", "webhook"))
 def test_values_that_are_gone_or_senseless_or_cannot_be_fail_with_what_to_do(table: dict[str, str]) -> None:
-    told = refused(*table)
-    assert [(value, words) for value, words in table.items() if words not in told] == []
+    message = refused(*table)
+    assert [(value, words) for value, words in table.items() if words not in message] == []
 
 
 def test_the_schema_takes_a_cleared_block_that_may_be_empty_and_a_version_that_yaml_reads_as_a_number() -> None:
@@ -277,8 +277,8 @@ def _hooks(objects: list[Node]) -> list[Node]:
 
 
 def _configured(*values: str) -> Node:
-    [found] = of_kind(charted(NAMESPACE, *values), "ConfigMap")
-    parsed: Node = yaml.safe_load(found["data"]["config.yaml"])
+    [config_map] = of_kind(charted(NAMESPACE, *values), "ConfigMap")
+    parsed: Node = yaml.safe_load(config_map["data"]["config.yaml"])
     return parsed
 
 
@@ -320,15 +320,15 @@ def test_values_become_keys_of_the_configuration_and_config_has_the_last_word() 
     values = "gpuDiscovery.enabled=false featureGates.gmsSnapshot=true discoveryBackend=etcd dynamo.groveTerminationDelay=4h "
     values += "dynamo.mpiRun.secretName=key controllerManager.leaderElection.id=lock "
     values += "controllerManager.leaderElection.namespace=kube-system webhook.port=10250 config.serving.drainTimeout=25s"
-    found = _configured(*values.split())
-    assert found["gpu"] == {"discoveryEnabled": False}
-    assert found["featureGates"] == {"gmsSnapshot": True}
-    assert found["discovery"] == {"backend": "etcd"}
-    assert found["orchestrators"] == {"grove": {"terminationDelay": "4h"}}
-    assert found["mpi"]["sshSecretName"] == "key"
-    assert found["leaderElection"] == {"enabled": True, "id": "lock", "namespace": "kube-system"}
-    assert found["server"]["webhook"]["port"] == 10250
-    assert found["serving"] == {"drainTimeout": "25s", "drainLag": "15s"}
+    configuration = _configured(*values.split())
+    assert configuration["gpu"] == {"discoveryEnabled": False}
+    assert configuration["featureGates"] == {"gmsSnapshot": True}
+    assert configuration["discovery"] == {"backend": "etcd"}
+    assert configuration["orchestrators"] == {"grove": {"terminationDelay": "4h"}}
+    assert configuration["mpi"]["sshSecretName"] == "key"
+    assert configuration["leaderElection"] == {"enabled": True, "id": "lock", "namespace": "kube-system"}
+    assert configuration["server"]["webhook"]["port"] == 10250
+    assert configuration["serving"] == {"drainTimeout": "25s", "drainLag": "15s"}
 
 
 @pytest.mark.parametrize(
@@ -370,7 +370,7 @@ def test_ports_of_pods_services_and_policies_are_where_the_configuration_listens
 
 def test_policies_of_ones_own_are_mounted_into_server_and_reconciler(tmp_path: Path) -> None:
     def mounted(objects: list[Node]) -> dict[str, tuple[Node, Node]]:
-        pods = {one["metadata"]["name"].rpartition("-")[2]: one["spec"]["template"]["spec"] for one in of_kind(objects, "Deployment")}
+        pods = {obj["metadata"]["name"].rpartition("-")[2]: obj["spec"]["template"]["spec"] for obj in of_kind(objects, "Deployment")}
         return {
             name: (volume, mount)
             for name, pod in pods.items()
@@ -380,11 +380,11 @@ def test_policies_of_ones_own_are_mounted_into_server_and_reconciler(tmp_path: P
         }
 
     objects = charted("dynamo-system", "policies=dynamo-webhooks-policies")
-    found = mounted(objects)
-    assert found.keys() == {"server", "reconciler"}
-    assert found == mounted(composed(tmp_path, "self-signed", "components/policies"))
-    [configuration] = [one for one in of_kind(objects, "ConfigMap") if "config.yaml" in one["data"]]
-    assert yaml.safe_load(configuration["data"]["config.yaml"])["serving"]["policies"] == found["server"][1]["mountPath"]
+    mounts = mounted(objects)
+    assert mounts.keys() == {"server", "reconciler"}
+    assert mounts == mounted(composed(tmp_path, "self-signed", "components/policies"))
+    [configuration] = [obj for obj in of_kind(objects, "ConfigMap") if "config.yaml" in obj["data"]]
+    assert yaml.safe_load(configuration["data"]["config.yaml"])["serving"]["policies"] == mounts["server"][1]["mountPath"]
 
 
 def test_without_a_reconciler_nothing_of_it_is_there() -> None:

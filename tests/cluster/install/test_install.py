@@ -35,7 +35,7 @@ FOREIGN: Final = (
 
 
 def _discoverable(plane: ControlPlane, path: str, kind: str) -> bool:
-    return kind in {found["kind"] for found in plane.request("GET", path).body.get("resources", [])}
+    return kind in {resource["kind"] for resource in plane.request("GET", path).body.get("resources", [])}
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +67,8 @@ def applied(cluster: ControlPlane, request: pytest.FixtureRequest) -> Iterator[l
 
 def _written(cluster: ControlPlane, objects: list[Node]) -> dict[tuple[str, str, str], str]:
     """When each was written last. kubectl's own words say "configured" of a budget that stays as it is."""
-    found = cluster.kubectl("get", "-o", "json", "-f", "-", input=_list(objects)).json()["items"]
-    return {key(each): each["metadata"]["resourceVersion"] for each in found}
+    items = cluster.kubectl("get", "-o", "json", "-f", "-", input=_list(objects)).json()["items"]
+    return {key(each): each["metadata"]["resourceVersion"] for each in items}
 
 
 @pytest.mark.parametrize("applied", WAYS, ids=lambda way: way.overlay, indirect=True)
@@ -118,11 +118,11 @@ def comparable(value: Any) -> Any:
 
 
 def _by_key(objects: list[Node]) -> dict[tuple[str, str, str], Node]:
-    found = {key(each): comparable(each) for each in objects}
-    for each in found.values():
+    by_key = {key(each): comparable(each) for each in objects}
+    for each in by_key.values():
         if each["kind"] == "ConfigMap":
             each["data"] = {name: yaml.safe_load(text) for name, text in each["data"].items()}
-    return found
+    return by_key
 
 
 @EACH
@@ -137,7 +137,7 @@ def test_the_chart_says_what_kustomize_says(way: Way) -> None:
 @pytest.mark.parametrize("overlay", shipped_objects.OVERLAYS)
 def test_doctor_knows_the_overlays_as_kubectl_builds_them(overlay: str) -> None:
     ours, theirs = (
-        {key(each): each for each in found} for found in (shipped_objects.list_objects(shipped_objects.FOLDER / overlay), _objects(overlay))
+        {key(each): each for each in objs} for objs in (shipped_objects.list_objects(shipped_objects.FOLDER / overlay), _objects(overlay))
     )
     assert ours == theirs
 

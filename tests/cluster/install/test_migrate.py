@@ -76,9 +76,9 @@ def test_the_installation_for_one_namespace_migrates_nothing_and_none_to_an_unkn
 @pytest.fixture(scope="module")
 def migrating(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A cluster of line 1.5 whose objects are stored in v1alpha1, with a namespace that enforces restricted pod security."""
-    with site(planes, tmp_path_factory.mktemp("migrate-job")) as found:
-        found.plane.apply(restricted(NAMESPACE))
-        yield found
+    with site(planes, tmp_path_factory.mktemp("migrate-job")) as cluster:
+        cluster.plane.apply(restricted(NAMESPACE))
+        yield cluster
 
 
 @pytest.fixture
@@ -128,8 +128,8 @@ def _doctors_findings(plane: ControlPlane, capsys: pytest.CaptureFixture[str]) -
     """What the doctor says of versions in storage, by definition."""
     capsys.readouterr()
     main(["doctor", "--kubeconfig", str(plane.kubeconfig), "-o", "json"])
-    found = [each for each in json.loads(capsys.readouterr().out)["findings"] if each["check"] == "stored-versions"]
-    return {each["object"].split()[1].partition(".")[0]: f"{each['level']}: {each['text']}" for each in found}
+    findings = [each for each in json.loads(capsys.readouterr().out)["findings"] if each["check"] == "stored-versions"]
+    return {each["object"].split()[1].partition(".")[0]: f"{each['level']}: {each['text']}" for each in findings}
 
 
 def test_with_its_permissions_alone_everything_is_moved_and_the_doctor_sees_it(
@@ -142,8 +142,8 @@ def test_with_its_permissions_alone_everything_is_moved_and_the_doctor_sees_it(
     create(plane, [*objects(namespace, 24), pathless])
     assert _doctors_findings(plane, capsys) == {}
     emptied.store_in("v1beta1")
-    told = "info: objects may be stored in v1alpha1 and v1beta1, new ones in v1beta1"
-    assert _doctors_findings(plane, capsys) == dict.fromkeys(PLURALS, told)
+    finding = "info: objects may be stored in v1alpha1 and v1beta1, new ones in v1beta1"
+    assert _doctors_findings(plane, capsys) == dict.fromkeys(PLURALS, finding)
     kubeconfig = _as_the_job(plane, tmp_path)
     [container] = _job(_manifest())["spec"]["template"]["spec"]["containers"]
     report = emptied.run("--kubeconfig", kubeconfig, *container["args"][1:])

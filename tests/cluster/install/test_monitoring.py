@@ -44,7 +44,7 @@ def release() -> list[Node]:
     known = ("--kube-version", release_of(), "--api-versions", "monitoring.coreos.com/v1")
     done = helm("template", RELEASE, str(CHART), "-n", NAMESPACE, *known, *settings(VALUES))
     assert done.returncode == 0, done.stderr
-    return [found for found in yaml.safe_load_all(done.stdout) if found]
+    return [obj for obj in yaml.safe_load_all(done.stdout) if obj]
 
 
 def _named(objects: list[Node]) -> dict[tuple[str, str], Node]:
@@ -72,10 +72,10 @@ def test_both_come_to_the_same_objects(overlay: list[Node], release: list[Node])
 
 
 def test_all_processes_protect_their_metrics_and_the_monitor_asks_with_its_token(overlay: list[Node], release: list[Node]) -> None:
-    told = [{"name": "DYNAMO_WEBHOOKS_METRICS_SECURE", "value": "true"}]
+    variables = [{"name": "DYNAMO_WEBHOOKS_METRICS_SECURE", "value": "true"}]
     for deployment in of_kind(overlay, "Deployment"):
         [container] = deployment["spec"]["template"]["spec"]["containers"]
-        assert [each for each in container["env"] if each["name"] == told[0]["name"]] == told
+        assert [each for each in container["env"] if each["name"] == variables[0]["name"]] == variables
     [text] = [each["data"]["config.yaml"] for each in of_kind(release, "ConfigMap") if each["metadata"]["name"] == f"{RELEASE}-config"]
     assert yaml.safe_load(text)["server"]["metrics"]["secure"] is True
     [monitor] = of_kind(overlay, "ServiceMonitor")
@@ -114,8 +114,8 @@ def test_beside_an_installation_for_one_namespace_it_is_all_about_that_namespace
 
 
 def test_a_monitor_is_there_where_it_is_asked_for_without_a_cluster_and_nothing_unasked() -> None:
-    asked = charted(NAMESPACE, "metricsService.enabled=true", "metricsService.monitor=true", "monitoring.rules.enabled=true")
-    assert {each["kind"] for each in of_kind(asked, "ServiceMonitor", "PrometheusRule")} == {"ServiceMonitor", "PrometheusRule"}
+    objects = charted(NAMESPACE, "metricsService.enabled=true", "metricsService.monitor=true", "monitoring.rules.enabled=true")
+    assert {each["kind"] for each in of_kind(objects, "ServiceMonitor", "PrometheusRule")} == {"ServiceMonitor", "PrometheusRule"}
     assert of_kind(charted(NAMESPACE, "metricsService.enabled=true"), "ServiceMonitor") == []
     names = {each["metadata"]["name"] for each in charted(NAMESPACE)}
     assert not {name for name in names if "metrics" in name or "dashboard" in name}
@@ -125,7 +125,7 @@ def test_labels_that_a_rule_selector_asks_for_are_set(tmp_path: Path) -> None:
     values = tmp_path / "values.yaml"
     values.write_text("monitoring: {rules: {enabled: true, labels: {release: prometheus}}}")
     done = helm("template", RELEASE, str(CHART), "-n", NAMESPACE, "--kube-version", release_of(), "-f", str(values))
-    [rule] = of_kind([found for found in yaml.safe_load_all(done.stdout) if found], "PrometheusRule")
+    [rule] = of_kind([obj for obj in yaml.safe_load_all(done.stdout) if obj], "PrometheusRule")
     assert rule["metadata"]["labels"]["release"] == "prometheus"
     assert "{{ $labels.pod }}" in json.dumps(rule["spec"]), "words in braces are Prometheus's"
 
@@ -139,17 +139,17 @@ def _reading(plane: ControlPlane, home: Path, command: str) -> Iterator[Callable
     words: list[str | Path] = [COMMAND, command, *(str(part) for flag in flags.items() for part in flag)]
     environment = {"POD_NAMESPACE": NAMESPACE, "POD_NAME": command, "DYNAMO_WEBHOOKS_METRICS_SECURE": "true"}
     with running(Process(command, words, home / f"{command}.log", environment)) as process:
-        found = wait_until(lambda: re.search(r"^metrics https://(\S+)$", process.text(), re.MULTILINE), "its address", process)
+        match = wait_until(lambda: re.search(r"^metrics https://(\S+)$", process.text(), re.MULTILINE), "its address", process)
 
-        def status(asked: str) -> int:
+        def status(token: str) -> int:
             context = ssl._create_unverified_context()  # noqa: S323 - as the monitor's insecureSkipVerify
-            with contextlib.closing(http.client.HTTPSConnection(found[1], context=context, timeout=60)) as connection:
-                connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {asked}"} if asked else {})
+            with contextlib.closing(http.client.HTTPSConnection(match[1], context=context, timeout=60)) as connection:
+                connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {token}"} if token else {})
                 return connection.getresponse().status
 
-        def settled(asked: str) -> int:
+        def settled(token: str) -> int:
             """Not 503: a slow API server is asked again."""
-            return wait_until(lambda: (found := status(asked)) != 503 and found, "a decision", process)
+            return wait_until(lambda: (code := status(token)) != 503 and code, "a decision", process)
 
         wait_until(lambda: status(TOKENS[ADMIN][0]) == 200, "an admin's scrape", process)
         yield settled

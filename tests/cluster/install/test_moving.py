@@ -109,9 +109,9 @@ class Mover:
 
     def _start(self, *, first: bool) -> None:
         """What `--wait` waits for: a server, a provisioner with today's configuration, and its work."""
-        found = self.site.get(f"/api/v1/namespaces/{NAMESPACE}/configmaps/{RELEASE}-config")
-        assert found is not None
-        config = yaml.safe_load(found["data"]["config.yaml"])
+        config_map = self.site.get(f"/api/v1/namespaces/{NAMESPACE}/configmaps/{RELEASE}-config")
+        assert config_map is not None
+        config = yaml.safe_load(config_map["data"]["config.yaml"])
         config["serving"] = {**config.get("serving", {}), "drainLag": "0s"}
         (self.site.home / "config.yaml").write_text(yaml.safe_dump(config))
         if first:
@@ -124,9 +124,9 @@ class Mover:
             self._until(lambda: all(self._service(path) == RELEASE for path in CRDS.values()), "conversion being taken over")
 
     def _service(self, path: str) -> str:
-        found = self.site.get(path)
-        assert found is not None
-        return str(found["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["name"])
+        definition = self.site.get(path)
+        assert definition is not None
+        return str(definition["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["name"])
 
     def _until(self, question: Callable[[], bool], what: str) -> None:
         wait_until(question, what, *self.site.servers.values(), *self.site.provisioners.values())

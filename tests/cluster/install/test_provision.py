@@ -59,22 +59,22 @@ def running(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 @pytest.fixture
 def site(running: tuple[Installed, Load]) -> Iterator[Installed]:
     """The installation at rest, before the test and after it, under load."""
-    found, load = running
-    found.wait_until_stable()
+    installation, load = running
+    installation.wait_until_stable()
     load.wait_for(20)
-    yield found
-    found.wait_until_stable()
+    yield installation
+    installation.wait_until_stable()
     load.wait_for(20)
 
 
 @pytest.fixture
 def load(running: tuple[Installed, Load], site: Installed) -> Iterator[Load]:
     """The load; no request that begins within the test may fail, unless the test takes the failures away after having judged them."""
-    found = running[1]
-    found.failures.clear()
-    yield found
-    found.wait_for(20)
-    assert found.failures == []
+    traffic = running[1]
+    traffic.failures.clear()
+    yield traffic
+    traffic.wait_for(20)
+    assert traffic.failures == []
 
 
 @pytest.mark.usefixtures("load")
@@ -84,9 +84,9 @@ def test_a_rotation_survives_the_death_of_its_leader_in_every_phase(site: Instal
     killed: set[Phase] = set()
     site.rotate()
     while not (killed >= {Phase.TRUST, Phase.SETTLE, Phase.ROLL, Phase.DRAIN, Phase.DROP} and site.stable()):
-        found = site.authority()
-        assert found is not None
-        phase, leader = found.hint.phase, site.leader()
+        secret = site.authority()
+        assert secret is not None
+        phase, leader = secret.hint.phase, site.leader()
         if phase and (not seen or seen[-1] != phase):
             seen.append(phase)
         if phase is Phase.STABLE:
@@ -190,9 +190,9 @@ def test_every_right_is_used_and_none_is_missing(site: Installed) -> None:
     site.wait_until_stable()
     assert [(site.get(path) or {"immutable": "lost"}).get("immutable") for path in paths] == [None] * 3
     for account, rows in OTHERWISE.items():
-        granted = set[Call]().union(*(calls(one.group, one.resource, one.verbs) for one in GRANTS if one.account == account))
+        granted = set[Call]().union(*(calls(grant.group, grant.resource, grant.verbs) for grant in GRANTS if grant.account == account))
         done, refused = read_calls(site.home, f"system:serviceaccount:{NAMESPACE}:{SERVICE}-{account}")
         assert refused == set()
         assert done <= granted
-        lacking = sorted(granted - done - set[Call]().union(*(calls(*one) for one in rows)), key=lambda call: (call.resource, call.verb))
+        lacking = sorted(granted - done - set[Call]().union(*(calls(*row) for row in rows)), key=lambda call: (call.resource, call.verb))
         assert not lacking, "\n".join(map(str, (account, *lacking)))

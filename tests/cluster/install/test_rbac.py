@@ -73,16 +73,16 @@ def test_what_is_optional_is_granted_where_that_is_asked_for(
     tmp_path: Path, overlay: str, home: str, values: tuple[str, ...], component: str
 ) -> None:
     before = granted(_overlay(overlay), home)
-    found = granted(composed(tmp_path, overlay, f"components/{component}"), home)
+    rights = granted(composed(tmp_path, overlay, f"components/{component}"), home)
     where = HOME if values else EVERYWHERE
     expected = defaultdict(set, before)
     for each in OPTIONAL[component]:
         if values and (each.resource == "nodes" or component == "topology-labels"):
             continue
         expected[each.account, where, each.group, each.resource, each.name] |= {*each.verbs}
-    assert found == expected
+    assert rights == expected
     name = re.sub(r"-(\w)", lambda match: match[1].upper(), component)
-    assert granted(charted(home, f"reconciler.{name}=true", *values), home) == found
+    assert granted(charted(home, f"reconciler.{name}=true", *values), home) == rights
 
 
 @pytest.mark.parametrize(
@@ -111,15 +111,15 @@ def _without_labels(obj: Node) -> Node:
 
 
 def test_with_trust_from_elsewhere_too_it_writes_no_configuration() -> None:
-    found = granted(charted(NAMESPACE, "webhook.certificateSecret.external=true", "webhook.caBundle=Y2E="), NAMESPACE)
-    injecting = {name: verbs for name, verbs in found.items() if name[0] == "provisioner" and name[1] == EVERYWHERE}
+    rights = granted(charted(NAMESPACE, "webhook.certificateSecret.external=true", "webhook.caBundle=Y2E="), NAMESPACE)
+    injecting = {name: verbs for name, verbs in rights.items() if name[0] == "provisioner" and name[1] == EVERYWHERE}
     assert len(injecting) == 6
     assert all(verbs == READ for verbs in injecting.values())
-    assert not [name for name in found if name[0] == "provisioner" and name[3] == "configmaps"]
+    assert not [name for name in rights if name[0] == "provisioner" and name[3] == "configmaps"]
 
 
 def test_in_one_namespace_nothing_is_allowed_elsewhere_but_two_configurations_and_to_read_topologies() -> None:
-    found = granted(_overlay("namespaced"), "dynamo-restricted")
+    rights = granted(_overlay("namespaced"), "dynamo-restricted")
     configurations = {
         (
             "provisioner",
@@ -131,8 +131,8 @@ def test_in_one_namespace_nothing_is_allowed_elsewhere_but_two_configurations_an
         for kind in ("validating", "mutating")
     }
     topologies = {("server", EVERYWHERE, "grove.io", kind, "") for kind in ("clustertopologies", "clustertopologybindings")}
-    assert {name for name in found if name[1] == EVERYWHERE} == configurations | topologies
-    assert all(found[name] == {"list", "watch"} for name in topologies)
+    assert {name for name in rights if name[1] == EVERYWHERE} == configurations | topologies
+    assert all(rights[name] == {"list", "watch"} for name in topologies)
     workloads = {name: verbs for name, verbs in _expected().items() if name[0] == "reconciler" and name[1] == EVERYWHERE}
     elsewhere = {("reconciler", EVERYWHERE, "coordination.k8s.io", "leases", SCOPE)}
     for role in ("planner", "epp"):
@@ -140,8 +140,8 @@ def test_in_one_namespace_nothing_is_allowed_elsewhere_but_two_configurations_an
     assert elsewhere <= workloads.keys()
     for (account, _, *rest), verbs in workloads.items():
         if (account, EVERYWHERE, *rest) not in elsewhere:
-            assert found[account, HOME, rest[0], rest[1], rest[2]] == verbs
-    assert found["server", HOME, "coordination.k8s.io", "leases", SCOPE] == {"get", "update", "delete"}
+            assert rights[account, HOME, rest[0], rest[1], rest[2]] == verbs
+    assert rights["server", HOME, "coordination.k8s.io", "leases", SCOPE] == {"get", "update", "delete"}
 
 
 @pytest.fixture(scope="module")
@@ -274,7 +274,7 @@ def test_a_policy_holds_the_reconciler_to_what_it_makes_where_rbac_cannot(cluste
         return done.stderr if done.code else ""
 
     wait_until(lambda: "must not write" in tried(_GUARDED[1][0]), "the policy being known", cluster.server)
-    wrong = [(obj["kind"], told) for obj, words in _GUARDED if (told := tried(obj)) if not words or words not in told]
+    wrong = [(obj["kind"], error) for obj, words in _GUARDED if (error := tried(obj)) if not words or words not in error]
     wrong += [(obj["kind"], "was admitted") for obj, words in _GUARDED if words and not tried(obj)]
     assert wrong == []
     cluster.apply(_GUARDED[1][0])

@@ -89,8 +89,8 @@ class Kubelet(Player):
         return start(name, self.home, COMMAND, PROGRAMS[component], account=f"{self.namespace}/{account}", **flags)
 
     def _probe(self, process: Process) -> bool:
-        found = re.findall(r"^probes http://(\S+)", process.text(), re.MULTILINE)
-        return bool(found) and fetched(found[-1], "/readyz", 10)[0] == 200
+        addresses = re.findall(r"^probes http://(\S+)", process.text(), re.MULTILINE)
+        return bool(addresses) and fetched(addresses[-1], "/readyz", 10)[0] == 200
 
 
 def _port(pod: Node) -> int:
@@ -203,8 +203,8 @@ def _ours(plane: ControlPlane) -> list[str]:
     """What is left of an installation outside of namespaces."""
     kinds = "clusterrole,clusterrolebinding,validatingwebhookconfiguration,mutatingwebhookconfiguration"
     kinds += ",validatingadmissionpolicy,validatingadmissionpolicybinding"
-    found = plane.kubectl("get", kinds, "-l", "app.kubernetes.io/part-of=dynamo-operator", "-o", "name").done()
-    return found.split()
+    output = plane.kubectl("get", kinds, "-l", "app.kubernetes.io/part-of=dynamo-operator", "-o", "name").done()
+    return output.split()
 
 
 def _contents(plane: ControlPlane) -> dict[str, str]:
@@ -300,8 +300,8 @@ def test_what_removes_everything_removes_everything(cluster: ControlPlane, admis
     assert _contents(cluster) == others
     left = cluster.request("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions").body["items"]
     assert [each["metadata"]["name"] for each in left] == []
-    found = cluster.kubectl("get", "serviceaccounts,rolebindings", "-n", "default", "-o", "name").stdout.split()
-    assert [name for name in found if not name.endswith("/default")] == ["serviceaccount/planner"]
+    names = cluster.kubectl("get", "serviceaccounts,rolebindings", "-n", "default", "-o", "name").stdout.split()
+    assert [name for name in names if not name.endswith("/default")] == ["serviceaccount/planner"]
 
 
 SERVERS: Final = "app.kubernetes.io%2Fcomponent%3Dserver"

@@ -62,12 +62,12 @@ def definitions() -> list[Node]:
 
 def _definition(plural: str, kind: str, spec: Node) -> Node:
     properties = {"spec": {**_FREE, "properties": {"replicas": _NUMBER, **spec}}, "status": {**_FREE, "properties": {"replicas": _NUMBER}}}
-    found = foreign("grove.io", kind, plural, version="v1alpha1")
-    found["spec"]["versions"][0] |= {
+    definition = foreign("grove.io", kind, plural, version="v1alpha1")
+    definition["spec"]["versions"][0] |= {
         "schema": {"openAPIV3Schema": {"type": "object", "properties": properties}},
         "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}},
     }
-    return found
+    return definition
 
 
 class Grove(Player):
@@ -79,31 +79,31 @@ class Grove(Player):
         self.placed: dict[str, Node] = {}  # name of a set -> its condition of the topology
         self.refused: dict[str, str] = {}  # uid of a clique -> why the API server refused its last pod
 
-    def see_to(self, found: Node) -> None:
+    def see_to(self, obj: Node) -> None:
         """Makes what is below a set, rolls it, and reports."""
-        if "deletionTimestamp" in found["metadata"]:
+        if "deletionTimestamp" in obj["metadata"]:
             return
-        namespace, template = found["metadata"]["namespace"], found["spec"]["template"]
-        templates = {one["name"]: one for one in template["cliques"]}
-        pods = self._listed(f"{PODS.format(namespace)}?labelSelector={SET_LABEL}%3D{found['metadata']['name']}")
+        namespace, template = obj["metadata"]["namespace"], obj["spec"]["template"]
+        templates = {entry["name"]: entry for entry in template["cliques"]}
+        pods = self._listed(f"{PODS.format(namespace)}?labelSelector={SET_LABEL}%3D{obj['metadata']['name']}")
         cliques: list[Node] = []
         groups: list[tuple[Node, list[Node]]] = []
-        for wanted in make_below(found):
+        for wanted in make_below(obj):
             live = self.make_object(wanted)
             if live["kind"] == "PodClique":
                 cliques.append(live)
             else:
-                members = [self.make_object(one) for one in make_members(live, templates)]
+                members = [self.make_object(member) for member in make_members(live, templates)]
                 self.drop_surplus_members(live, members)
                 groups.append((live, members))
                 cliques += members
         for clique in cliques:
-            self.make_pods(clique, _pods_of(clique, pods), found["metadata"]["name"])
+            self.make_pods(clique, _pods_of(clique, pods), obj["metadata"]["name"])
         counted = [(clique, self.count_clique(clique, _pods_of(clique, pods))) for clique in cliques]
         enough = all(status["readyReplicas"] >= clique["spec"].get("minAvailable", 1) for clique, status in counted)
         for group, members in groups:
-            self.count_group(group, [one for one in counted if one[0] in members])
-        self.count_set(found, enough=enough)
+            self.count_group(group, [pair for pair in counted if pair[0] in members])
+        self.count_set(obj, enough=enough)
 
     def make_object(self, wanted: Node) -> Node:
         """Gives an object that is there, or makes it."""
@@ -113,15 +113,15 @@ class Grove(Player):
 
     def drop_surplus_members(self, group: Node, members: list[Node]) -> None:
         """Deletes the PodCliques of replicas that a group no longer has."""
-        wanted = {one["metadata"]["name"] for one in members}
+        wanted = {member["metadata"]["name"] for member in members}
         selected = f"{CLIQUES.format(group['metadata']['namespace'])}?labelSelector={GROUP_LABEL}%3D{group['metadata']['name']}"
-        for one in self._listed(selected):
-            if one["metadata"]["name"] not in wanted:
-                self.plane.request("DELETE", f"{_path(one)}/{one['metadata']['name']}")
+        for clique in self._listed(selected):
+            if clique["metadata"]["name"] not in wanted:
+                self.plane.request("DELETE", f"{_path(clique)}/{clique['metadata']['name']}")
 
     def make_pods(self, clique: Node, pods: list[Node], set_name: str) -> None:
         """Makes the pods that a clique lacks, and deletes surplus ones. What ended is there."""
-        by_index = {int(one["metadata"]["labels"][INDEX_LABEL]): one for one in pods}
+        by_index = {int(obj["metadata"]["labels"][INDEX_LABEL]): obj for obj in pods}
         for index, pod in by_index.items():
             if index >= clique["spec"]["replicas"]:
                 self._delete(pod)
@@ -145,24 +145,24 @@ class Grove(Player):
         for clique, status in members:
             replicas.setdefault(clique["metadata"]["labels"][REPLICA_LABEL], []).append((clique, status))
         available = [
-            all(status["readyReplicas"] >= one["spec"].get("minAvailable", 1) for one, status in each) for each in replicas.values()
+            all(status["readyReplicas"] >= member["spec"].get("minAvailable", 1) for member, status in each) for each in replicas.values()
         ]
         status = {"observedGeneration": group["metadata"]["generation"], "replicas": len(replicas), "updatedReplicas": len(replicas)}
         self._write_status(group, {**status, "availableReplicas": sum(available)})
 
-    def count_set(self, found: Node, *, enough: bool) -> None:
+    def count_set(self, obj: Node, *, enough: bool) -> None:
         """Reports a set."""
-        generation = found["metadata"]["generation"]
+        generation = obj["metadata"]["generation"]
         status: Node = {"observedGeneration": generation, "replicas": 1, "updatedReplicas": 1, "availableReplicas": int(enough)}
-        if found["metadata"]["name"] in self.placed:
-            status["conditions"] = [{"type": "TopologyLevelsUnavailable", **self.placed[found["metadata"]["name"]]}]
-        self._write_status(found, status)
+        if obj["metadata"]["name"] in self.placed:
+            status["conditions"] = [{"type": "TopologyLevelsUnavailable", **self.placed[obj["metadata"]["name"]]}]
+        self._write_status(obj, status)
 
     def _listed(self, path: str) -> list[Node]:
         """Objects that are not being deleted; those of one kind don't name it."""
-        found = _answer(self.plane.request("GET", path))
-        kind = str(found["kind"]).removesuffix("List")
-        return [{**one, "kind": kind} for one in found["items"] if "deletionTimestamp" not in one["metadata"]]
+        reply = _answer(self.plane.request("GET", path))
+        kind = str(reply["kind"]).removesuffix("List")
+        return [{**obj, "kind": kind} for obj in reply["items"] if "deletionTimestamp" not in obj["metadata"]]
 
     def _delete(self, pod: Node) -> None:
         metadata = pod["metadata"]
@@ -177,17 +177,17 @@ class Grove(Player):
             self.plane.request("PATCH", f"{_path(live)}/{live['metadata']['name']}/status", {"status": {**gone, **status}}, kind=MERGE)
 
 
-def make_below(found: Node) -> Iterator[Node]:
+def make_below(owner: Node) -> Iterator[Node]:
     """What a set controls."""
-    template, prefix = found["spec"]["template"], f"{found['metadata']['name']}-0"
+    template, prefix = owner["spec"]["template"], f"{owner['metadata']['name']}-0"
     groups = template.get("podCliqueScalingGroups") or []
     grouped = {name for group in groups for name in group["cliqueNames"]}
     for group in groups:
         spec = {key: group[key] for key in ("replicas", "minAvailable", "cliqueNames")}
-        yield _child(found, "PodCliqueScalingGroup", f"{prefix}-{group['name']}", spec)
+        yield _child(owner, "PodCliqueScalingGroup", f"{prefix}-{group['name']}", spec)
     for clique in template["cliques"]:
         if clique["name"] not in grouped:
-            yield _clique(found, f"{prefix}-{clique['name']}", clique)
+            yield _clique(owner, f"{prefix}-{clique['name']}", clique)
 
 
 def make_members(group: Node, templates: dict[str, Node]) -> Iterator[Node]:
@@ -214,10 +214,10 @@ def make_pod(clique: Node, index: int, set_name: str) -> Node:
 
 def _clique(owner: Node, name: str, template: Node, labels: Node | None = None) -> Node:
     made = _child(owner, "PodClique", name, template["spec"])
-    said = {key: template.get(key) or {} for key in ("labels", "annotations")}
-    made["metadata"]["labels"] = {**said["labels"], **(labels or {})}
-    if said["annotations"]:
-        made["metadata"]["annotations"] = said["annotations"]
+    metadata = {key: template.get(key) or {} for key in ("labels", "annotations")}
+    made["metadata"]["labels"] = {**metadata["labels"], **(labels or {})}
+    if metadata["annotations"]:
+        made["metadata"]["annotations"] = metadata["annotations"]
     return made
 
 
@@ -237,11 +237,11 @@ def _answer(reply: Reply) -> Node:
 
 
 def _pods_of(clique: Node, pods: list[Node]) -> list[Node]:
-    return [one for one in pods if one["metadata"]["ownerReferences"][0]["uid"] == clique["metadata"]["uid"]]
+    return [pod for pod in pods if pod["metadata"]["ownerReferences"][0]["uid"] == clique["metadata"]["uid"]]
 
 
 def _is_ready(pod: Node) -> bool:
-    return any((one["type"], one["status"]) == ("Ready", "True") for one in pod.get("status", {}).get("conditions", ()))
+    return any((condition["type"], condition["status"]) == ("Ready", "True") for condition in pod.get("status", {}).get("conditions", ()))
 
 
 def _path(obj: Node) -> str:

@@ -19,7 +19,7 @@ from dynamo_webhooks.reconciler.reconciler import Reconciler
 from tests.cluster.definitions import install
 from tests.cluster.harness import ControlPlane, controllers
 from tests.cluster.planes import Planes
-from tests.cluster.processes import PATIENCE
+from tests.cluster.processes import WAIT_SECONDS
 from tests.cluster.reconciling import KINDS, PODS, install_accounts, reconciling
 from tests.cluster.rendering import composed
 from tests.reconciler.model.workers import FakeWorkers
@@ -69,8 +69,8 @@ class Scene:
 
     async def all(self, path: str) -> list[Node]:
         """All objects of a collection."""
-        found: list[Node] = (await self.ask("GET", path))["items"]
-        return found
+        objects: list[Node] = (await self.ask("GET", path))["items"]
+        return objects
 
     async def request(self, name: str = "chat", annotations: dict[str, str] | None = None, **spec: Any) -> None:
         """Creates a request as a user with a model and hardware does."""
@@ -82,25 +82,25 @@ class Scene:
 
     async def until(self, path: str, name: str, question: Callable[[Node], object]) -> Node:
         """Waits for an object to be so; one that isn't there is empty."""
-        found: Node = {}
+        obj: Node = {}
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(WAIT_SECONDS):
                 while True:
                     reply = await asyncio.to_thread(self.plane.request, "GET", f"{path.format(self.namespace)}/{name}")
-                    found = reply.body if reply.status == 200 else {}
-                    if question(found):
-                        return found
+                    obj = reply.body if reply.status == 200 else {}
+                    if question(obj):
+                        return obj
                     await asyncio.sleep(0.1)
         except TimeoutError:
-            raise AssertionError(json.dumps(found.get("status"))) from None
+            raise AssertionError(json.dumps(obj.get("status"))) from None
 
     async def phase(self, wanted: str, name: str = "chat") -> Node:
         """Waits for a request to be in a phase."""
-        return await self.until(REQUESTS, name, lambda one: one.get("status", {}).get("phase") == wanted)
+        return await self.until(REQUESTS, name, lambda request: request.get("status", {}).get("phase") == wanted)
 
     async def pod_of(self, name: str = "chat") -> str:
         """The pod that the Job's controller has made for a request."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(WAIT_SECONDS):
             while True:
                 pods = await self.all(f"{PODS}?labelSelector=job-name%3Dprofile-{name}")
                 if pods:

@@ -21,8 +21,8 @@ def site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[R
     objects = charted(NAMESPACE, f"namespace.allowed={{{','.join(ALLOWED)}}}")
     bound = [each["metadata"]["name"] for each in of_kind(objects, "ClusterRoleBinding")]
     assert not [name for name in bound if "reconciler" in name]
-    with reconciled(planes, tmp_path_factory.mktemp("allowed"), objects=objects, namespaces=(*ALLOWED, OTHER)) as found:
-        yield found
+    with reconciled(planes, tmp_path_factory.mktemp("allowed"), objects=objects, namespaces=(*ALLOWED, OTHER)) as cluster:
+        yield cluster
 
 
 def _create(site: Reconciled, namespace: str, name: str) -> None:

@@ -22,8 +22,8 @@ STATUS: Final = "nvidia.com/snapshot-checkpoint-status"
 @pytest.fixture(scope="module")
 def granted(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reconciled]:
     home = tmp_path_factory.mktemp("checkpoints")
-    with checkpointing(planes, home, composed(home / "rendered", "self-signed", "components/checkpoints"), "roll") as found:
-        yield found
+    with checkpointing(planes, home, composed(home / "rendered", "self-signed", "components/checkpoints"), "roll") as site:
+        yield site
 
 
 def _identity(model: str) -> Node:
@@ -42,8 +42,8 @@ def _checkpoint(namespace: str, model: str, name: str = "") -> Node:
 
 
 def _status(site: Reconciled, namespace: str, name: str) -> Node:
-    found: Node = site.get(CHECKPOINTS, namespace, name).get("status", {})
-    return found
+    status: Node = site.get(CHECKPOINTS, namespace, name).get("status", {})
+    return status
 
 
 def _phase(site: Reconciled, namespace: str, name: str) -> str:
@@ -51,7 +51,7 @@ def _phase(site: Reconciled, namespace: str, name: str) -> str:
 
 
 def _reason(status: Node, kind: str) -> str:
-    return str(next((one["reason"] for one in status.get("conditions", ()) if one["type"] == kind), ""))
+    return str(next((condition["reason"] for condition in status.get("conditions", ()) if condition["type"] == kind), ""))
 
 
 def _mark(site: Reconciled, namespace: str, job: str, value: str) -> None:
@@ -64,7 +64,7 @@ def _end(site: Reconciled, namespace: str, job: str, phase: str) -> None:
 
     def running() -> list[str]:
         pods = site.plane.request("GET", PODS.format(namespace)).body["items"]
-        return [one["metadata"]["name"] for one in pods if one["metadata"]["name"].startswith(job) and one["status"]["phase"] == "Running"]
+        return [obj["metadata"]["name"] for obj in pods if obj["metadata"]["name"].startswith(job) and obj["status"]["phase"] == "Running"]
 
     site.until(lambda: len(running()) == 1, f"the pod of {job} being there")
     [pod] = running()
@@ -92,7 +92,7 @@ def test_a_graph_runs_while_its_checkpoint_is_made_by_two_processes_and_then_res
     assert site.names(CLAIMS, namespace) == {"snaps"}
     entry = {"checkpointName": name, "identityHash": hash_identity(_identity("warm")), "ready": False}
     site.until(lambda: site.get(GRAPHS, namespace, "g")["status"].get("checkpoints") == {"worker": entry}, "the graph naming it")
-    workers = {one for one in site.names(COMPONENTS, namespace) if "worker" in one}
+    workers = {child for child in site.names(COMPONENTS, namespace) if "worker" in child}
     assert site.processes.pop().stop(patience=60) == 0
     _mark(site, namespace, job, "completed")
     _end(site, namespace, job, "Succeeded")
@@ -107,13 +107,13 @@ def test_a_graph_runs_while_its_checkpoint_is_made_by_two_processes_and_then_res
     site.until(lambda: _template(site, namespace, worker)["metadata"]["labels"].get(TARGET) == "true", "the workers being restored")
     assert _template(site, namespace, worker)["spec"]["containers"][0]["command"] == ["sleep", "infinity"]
     site.ready(namespace)
-    assert {one for one in site.names(COMPONENTS, namespace) if "worker" in one} == workers
+    assert {child for child in site.names(COMPONENTS, namespace) if "worker" in child} == workers
     site.until(lambda: _reason(site.get(GRAPHS, namespace, "g")["status"], "Restore") == "Restored", "the graph saying so")
     assert site.get(GRAPHS, namespace, "g")["status"]["checkpoints"] == {"worker": {**entry, "ready": True}}
-    before = [site.get(path, namespace, one)["metadata"] for path, one in ((CHECKPOINTS, name), (JOBS, job))]
+    before = [site.get(path, namespace, target)["metadata"] for path, target in ((CHECKPOINTS, name), (JOBS, job))]
     site.plane.apply(_checkpoint(namespace, "other"))  # the reconciler is awake and at work meanwhile
     site.until(lambda: _phase(site, namespace, "other") == "Creating", "the other checkpoint being made")
-    assert [site.get(path, namespace, one)["metadata"] for path, one in ((CHECKPOINTS, name), (JOBS, job))] == before, "it is at rest"
+    assert [site.get(path, namespace, target)["metadata"] for path, target in ((CHECKPOINTS, name), (JOBS, job))] == before, "it is at rest"
     assert site.plane.request("DELETE", f"{CHECKPOINTS.format(namespace)}/other").status == 200
     assert site.plane.request("DELETE", f"{GRAPHS.format(namespace)}/g").status == 200
     made = (CHECKPOINTS, JOBS, DEPLOYMENTS, PODS, COMPONENTS)  # the checkpoint, too: its deletionPolicy is Delete unless a graph says other
@@ -122,8 +122,8 @@ def test_a_graph_runs_while_its_checkpoint_is_made_by_two_processes_and_then_res
 
 
 def _template(site: Reconciled, namespace: str, name: str) -> Node:
-    found: Node = site.get(DEPLOYMENTS, namespace, name)["spec"]["template"]
-    return found
+    template: Node = site.get(DEPLOYMENTS, namespace, name)["spec"]["template"]
+    return template
 
 
 def test_what_agents_and_jobs_say_becomes_a_phase(granted: Reconciled) -> None:

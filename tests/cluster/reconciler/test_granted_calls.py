@@ -60,11 +60,11 @@ OTHERWISE: Final[tuple[tuple[str, str, tuple[str, ...], str], ...]] = (
 @pytest.fixture(scope="module")
 def site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reconciled]:
     home = tmp_path_factory.mktemp("granted")
-    with installed(planes, home, namespaces=("tenant",), flags=audit_flags(home, USER)) as found, controllers(found.plane), found.pods:
-        install(found.plane, *(crd(kind, versions=["v1alpha1"], line=Line.V1_2) for kind in ("DynamoCheckpoint", "DynamoModel")))
-        install(found.plane, crd("DynamoGraphDeploymentRequest", versions=["v1beta1"], line=Line.V1_2))
-        found.reconcile()
-        yield found
+    with installed(planes, home, namespaces=("tenant",), flags=audit_flags(home, USER)) as scene, controllers(scene.plane), scene.pods:
+        install(scene.plane, *(crd(kind, versions=["v1alpha1"], line=Line.V1_2) for kind in ("DynamoCheckpoint", "DynamoModel")))
+        install(scene.plane, crd("DynamoGraphDeploymentRequest", versions=["v1beta1"], line=Line.V1_2))
+        scene.reconcile()
+        yield scene
 
 
 def _pod(**more: Any) -> Node:
@@ -127,11 +127,11 @@ def _scene(site: Reconciled) -> None:
 
 def test_every_right_is_used_and_none_is_missing(site: Reconciled) -> None:
     _scene(site)
-    granted = set[Call]().union(*(calls(one.group, one.resource, one.verbs) for one in GRANTS if one.account == "reconciler"))
+    granted = set[Call]().union(*(calls(grant.group, grant.resource, grant.verbs) for grant in GRANTS if grant.account == "reconciler"))
     done, refused = read_calls(site.home, USER)
     assert refused == set()
     assert done - granted == {("create", "authorization.k8s.io", "selfsubjectaccessreviews")}, "which everybody may"
-    otherwise = set[Call]().union(*(calls(*one[:3]) for one in OTHERWISE))
+    otherwise = set[Call]().union(*(calls(*row[:3]) for row in OTHERWISE))
     lacking = sorted(granted - done - otherwise, key=lambda call: (call.resource, call.verb))
     assert not lacking, "\n".join(map(str, lacking))
     assert otherwise <= granted, "the table names what isn't granted"

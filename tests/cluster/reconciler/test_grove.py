@@ -28,14 +28,14 @@ class Site(NamedTuple):
 
     def status(self, namespace: str) -> Node:
         """The status of the graph `g`."""
-        found: Node = self.plane.get(GRAPHS, namespace, "g").get("status", {})
-        return found
+        status: Node = self.plane.get(GRAPHS, namespace, "g").get("status", {})
+        return status
 
     def pods(self, namespace: str, clique: str) -> list[Node]:
         """The pods of a clique that are not being deleted, by index."""
-        found = self.plane.plane.request("GET", f"{PODS.format(namespace)}?labelSelector=grove.io/podclique%3D{clique}").body["items"]
-        alive = [one for one in found if "deletionTimestamp" not in one["metadata"]]
-        return sorted(alive, key=lambda one: int(one["metadata"]["labels"][INDEX_LABEL]))
+        pods = self.plane.plane.request("GET", f"{PODS.format(namespace)}?labelSelector=grove.io/podclique%3D{clique}").body["items"]
+        alive = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
+        return sorted(alive, key=lambda pod: int(pod["metadata"]["labels"][INDEX_LABEL]))
 
     def scale(self, namespace: str, index: int, replicas: int) -> None:
         """Changes a component of the graph `g` as its author does."""
@@ -47,10 +47,10 @@ class Site(NamedTuple):
 def site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     objects = charted(NAMESPACE, "reconciler.orchestrators=true", "reconciler.podReplacement=true")
     with (
-        reconciled(planes, tmp_path_factory.mktemp("grove"), objects=objects, definitions=definitions()) as found,
-        Grove(found.plane) as grove,
+        reconciled(planes, tmp_path_factory.mktemp("grove"), objects=objects, definitions=definitions()) as plane,
+        Grove(plane.plane) as grove,
     ):
-        yield Site(found, grove)
+        yield Site(plane, grove)
 
 
 def _graph(namespace: str, *components: Node, **spec: Any) -> Node:
@@ -84,7 +84,7 @@ def test_a_group_of_no_replicas_is_made_and_comes_when_scaled_up(site: Site) -> 
     namespace = _made(site, vllm("w", replicas=1), vllm("wide", replicas=0, multinode={"nodeCount": 2}))
     assert site.replicas(GROUPS, namespace, "g-0-wide") == 0
     assert (len(site.pods(namespace, "g-0-frontend")), len(site.pods(namespace, "g-0-w"))) == (1, 1)
-    site.plane.until(lambda: not [one for one in site.plane.names(CLIQUES, namespace) if "-wide-" in one], "the group having no pods")
+    site.plane.until(lambda: not [name for name in site.plane.names(CLIQUES, namespace) if "-wide-" in name], "the group having no pods")
     assert site.status(namespace)["components"]["wide"]["replicas"] == 0
     before = site.plane.get(SETS, namespace, "g")["spec"]
     site.scale(namespace, 2, 2)
@@ -99,8 +99,8 @@ def test_the_place_of_pods_is_told_as_grove_finds_it(site: Site) -> None:
     namespace = _made(site, vllm("w"), topologyConstraint=constraint)
 
     def told(status: str, reason: str) -> bool:
-        found = site.plane.condition(namespace, kind="TopologyLevelsAvailable")
-        return (found.get("status"), found.get("reason")) == (status, reason)
+        condition = site.plane.condition(namespace, kind="TopologyLevelsAvailable")
+        return (condition.get("status"), condition.get("reason")) == (status, reason)
 
     site.plane.until(lambda: told("Unknown", "TopologyConditionPending"), "the place being waited for")
     for grove, ours in (
@@ -118,7 +118,7 @@ def test_the_place_of_pods_is_told_as_grove_finds_it(site: Site) -> None:
 
 def test_grove_that_goes_is_missed_within_half_a_minute(site: Site) -> None:
     namespace = _made(site, vllm("w"))
-    names = [one["metadata"]["name"] for one in definitions()]
+    names = [definition["metadata"]["name"] for definition in definitions()]
     assert site.plane.plane.kubectl("delete", "crd", *names).code == 0
     began = time.monotonic()
     text = "the graph runs on Grove, which is not served by the cluster, and is left alone"

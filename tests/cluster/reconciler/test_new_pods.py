@@ -55,8 +55,8 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> list[Node]:
 
 @pytest.fixture
 def site(planes: Planes, tmp_path: Path, objects: list[Node]) -> Iterator[Reconciled]:
-    with checkpointing(planes, tmp_path, objects, "wait") as found:
-        yield found
+    with checkpointing(planes, tmp_path, objects, "wait") as cluster:
+        yield cluster
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def server(site: Reconciled, objects: list[Node]) -> Iterator[Process]:
     with running(start("server", site.home, COMMAND, "serve", "--self-signed", **flags)) as process:
         ready = wait_until(lambda: re.search(r"^ready (https://\S+)", process.text(), re.MULTILINE), "the server being ready", process)
         [configuration] = of_kind(objects, "MutatingWebhookConfiguration")
-        [entry] = [one for one in configuration["webhooks"] if one["clientConfig"]["service"]["path"] == PATH]
+        [entry] = [webhook for webhook in configuration["webhooks"] if webhook["clientConfig"]["service"]["path"] == PATH]
         bundle = base64.b64encode((site.home / "certs" / "ca.crt").read_bytes()).decode()
         entry = {**entry, "clientConfig": {"url": ready[1] + PATH, "caBundle": bundle}}
         kind = {name: configuration[name] for name in ("apiVersion", "kind")}
@@ -78,9 +78,9 @@ def server(site: Reconciled, objects: list[Node]) -> Iterator[Process]:
 
 def _pods(site: Reconciled, namespace: str) -> dict[str, bool]:
     """The worker's pods, and whether each is restored."""
-    found = site.plane.request("GET", PODS.format(namespace)).body["items"]
-    metadata = [one["metadata"] for one in found if "nvidia.com/selector" in one["metadata"].get("labels", {})]
-    return {one["name"]: one["labels"].get(TARGET) == "true" for one in metadata}
+    pods = site.plane.request("GET", PODS.format(namespace)).body["items"]
+    metadata = [pod["metadata"] for pod in pods if "nvidia.com/selector" in pod["metadata"].get("labels", {})]
+    return {entry["name"]: entry["labels"].get(TARGET) == "true" for entry in metadata}
 
 
 def _scale(site: Reconciled, namespace: str, replicas: int) -> dict[str, bool]:
@@ -105,7 +105,7 @@ def test_a_pod_that_is_added_to_cold_workers_starts_restored(site: Reconciled, s
 
     def offered() -> list[str]:
         annotations = site.get(CHECKPOINTS, namespace, name)["metadata"]["annotations"]
-        return [one.removeprefix(OFFER) for one in annotations if one.startswith(OFFER)]
+        return [key.removeprefix(OFFER) for key in annotations if key.startswith(OFFER)]
 
     site.until(lambda: len(offered()) == 1, "the snapshot being offered")
     [worker] = offered()
@@ -123,10 +123,10 @@ def test_a_pod_that_is_added_to_cold_workers_starts_restored(site: Reconciled, s
     assert tried(foreign)["spec"]["containers"][0].get("command") is None
     generation = site.get(DEPLOYMENTS, namespace, worker)["metadata"]["generation"]
     assert [*_scale(site, namespace, 3).values()] == [True]
-    [added] = [one for one, restored in _pods(site, namespace).items() if restored]
+    [added] = [pod_name for pod_name, restored in _pods(site, namespace).items() if restored]
     spec = site.get(PODS, namespace, added)["spec"]
     assert spec["containers"][0]["command"] == ["sleep", "infinity"]
-    assert {"checkpoint-storage", "snapshot-control", "podinfo"} <= {one["name"] for one in spec["volumes"]}
+    assert {"checkpoint-storage", "snapshot-control", "podinfo"} <= {volume["name"] for volume in spec["volumes"]}
     assert site.get(DEPLOYMENTS, namespace, worker)["metadata"]["generation"] == generation + 1, "its replicas changed, and nothing else"
     site.ready(namespace)
     before = site.get(CHECKPOINTS, namespace, name)["metadata"]["resourceVersion"]

@@ -41,7 +41,7 @@ def _disagg(namespace: str, name: str = "g", *, replicas: int = 2, **more: Any) 
 
 
 def _workers(site: Reconciled, namespace: str, name: str = "g-decode-") -> set[str]:
-    return {found for found in site.names(COMPONENTS, namespace) if found.startswith(name)}
+    return {worker for worker in site.names(COMPONENTS, namespace) if worker.startswith(name)}
 
 
 def test_a_disaggregated_graph_runs_says_so_and_is_collected(site: Reconciled) -> None:
@@ -61,7 +61,7 @@ def test_a_disaggregated_graph_runs_says_so_and_is_collected(site: Reconciled) -
     assert [site.names(path, namespace) for path in claims] == [{"g-decode-gpu"} for _ in claims]
     status = site.get(GRAPHS, namespace, "g")["status"]
     assert status["components"]["decode"]["availableReplicas"] == 2
-    assert [(one["type"], one["status"], one["reason"]) for one in status["conditions"]] == [("Ready", "True", "all_resources_are_ready")]
+    assert [(row["type"], row["status"], row["reason"]) for row in status["conditions"]] == [("Ready", "True", "all_resources_are_ready")]
     site.told(namespace, "g", ("Normal", "AllResourcesAreReady", ""))
     reply = site.plane.request("DELETE", f"{GRAPHS.format(namespace)}/g")
     assert reply.status == 200
@@ -76,8 +76,8 @@ def test_what_is_at_rest_is_not_written_and_a_hand_on_it_is_undone(site: Reconci
 
     def versions() -> dict[str, str]:
         paths = (GRAPHS, COMPONENTS, SERVICES, ROLES, BINDINGS)
-        found = [one for path in paths for one in site.plane.request("GET", path.format(namespace)).body["items"]]
-        return {f"{one['metadata']['name']} {one['metadata']['uid']}": one["metadata"]["resourceVersion"] for one in found}
+        objects = [obj for path in paths for obj in site.plane.request("GET", path.format(namespace)).body["items"]]
+        return {f"{obj['metadata']['name']} {obj['metadata']['uid']}": obj["metadata"]["resourceVersion"] for obj in objects}
 
     before = versions()
     elsewhere = site.plane.namespace()
@@ -127,8 +127,8 @@ def test_probes_and_metrics_are_served_and_a_successor_need_not_wait_for_an_orde
     _, text = fetched(addresses["metrics"], "/metrics")
     assert "dynamo_webhooks_reconciler_leading 1.0" in text
     for method, code in (("GET", "200"), ("POST", "201"), ("PATCH", "20[01]")):
-        found = rf'^rest_client_requests_total\{{code="{code}",host="127.0.0.1:{site.plane.port}",method="{method}"\}} [1-9]'
-        assert re.search(found, text, re.MULTILINE)
+        pattern = rf'^rest_client_requests_total\{{code="{code}",host="127.0.0.1:{site.plane.port}",method="{method}"\}} [1-9]'
+        assert re.search(pattern, text, re.MULTILINE)
     assert re.search(
         r'^dynamo_operator_resources_total\{resource_type="DynamoGraphDeployment",status="successful"\} [1-9]', text, re.MULTILINE
     )
@@ -186,8 +186,8 @@ def test_deep_graphs_are_refused_and_stop_no_other(site: Reconciled) -> None:
 def _message(site: Reconciled, namespace: str, depth: int) -> str:
     """Of the condition of a deep graph, asked for as a table: Python's own decoder doesn't take it either."""
     path = f"{GRAPHS.format(namespace)}/deep-{depth}"
-    found = site.plane.kubectl("get", "--raw", path).stdout
-    return REFUSAL if REFUSAL in found else ""
+    output = site.plane.kubectl("get", "--raw", path).stdout
+    return REFUSAL if REFUSAL in output else ""
 
 
 def test_what_an_annotation_keeps_for_v1alpha1_is_judged_by_reconciler_and_webhook(site: Reconciled, admission: Admission) -> None:
@@ -197,16 +197,16 @@ def test_what_an_annotation_keeps_for_v1alpha1_is_judged_by_reconciler_and_webho
     namespace = site.plane.namespace(label)
     forged = _disagg(namespace)
     forged["metadata"]["annotations"] = {"nvidia.com/dgd-spec": kept}
-    told = "spec.services[Frontend].ingress.host of v1alpha1 must be a host name"
+    message = "spec.services[Frontend].ingress.host of v1alpha1 must be a host name"
     assert site.plane.request("POST", path_of(forged), forged).status == 201
-    site.until(lambda: told in site.condition(namespace).get("message", ""), "the reconciler refusing it")
+    site.until(lambda: message in site.condition(namespace).get("message", ""), "the reconciler refusing it")
     assert site.names("/apis/networking.k8s.io/v1/namespaces/{}/ingresses", namespace) == set()
     site.plane.apply(admission.configurations("kept", label)[0])
     other = {**forged, "metadata": {**forged["metadata"], "name": "h"}}
 
     def refused() -> bool:
         reply = site.plane.request("POST", f"{path_of(other)}?dryRun=All", other)
-        return reply.status == 422 and told in reply.body["message"] and reply.causes() == {(KEPT, "FieldValueInvalid")}
+        return reply.status == 422 and message in reply.body["message"] and reply.causes() == {(KEPT, "FieldValueInvalid")}
 
     site.until(refused, "the webhook refusing it")
     # what was there before it may be changed elsewhere

@@ -20,7 +20,7 @@ from dynamo_webhooks.reconciler.request.copier import copy
 from tests.cluster.harness import ControlPlane
 from tests.cluster.planes import Planes
 from tests.cluster.playing import MERGE, Player
-from tests.cluster.processes import PATIENCE
+from tests.cluster.processes import WAIT_SECONDS
 from tests.cluster.reconciler.scene import BASE, JOBS, MAPS, MODELS, NODE, REQUESTS, Node, Scene, granted, graph_found
 from tests.cluster.reconciling import ADAPTERS, COMPONENTS, DEPLOYMENTS, GRAPHS, PODS, SERVICES
 from tests.golden.test_checkpoints import RECORDED_JOBS, made_of
@@ -96,19 +96,19 @@ async def test_from_a_request_to_traffic_and_to_nothing_again(scene: Scene, tmp_
             spec = {"modelName": "org/adapter", "baseModelName": BASE, "modelType": "lora", "source": {"uri": "s3://b/a"}}
             model = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoModel", "metadata": {"name": "m"}, "spec": spec}
             await scene.ask("POST", MODELS, model)
-            await scene.until(MODELS, "m", lambda one: one.get("status", {}).get("readyEndpoints") == 2)
+            await scene.until(MODELS, "m", lambda obj: obj.get("status", {}).get("readyEndpoints") == 2)
             adapter = "dynamographdeploymentscalingadapter/chat-dgd-decode"
             scene.plane.kubectl("scale", "-n", scene.namespace, adapter, "--replicas=3").done()
-            await scene.until(MODELS, "m", lambda one: one.get("status", {}).get("readyEndpoints") == 3)
+            await scene.until(MODELS, "m", lambda obj: obj.get("status", {}).get("readyEndpoints") == 3)
             serving = {address for address, names in scene.fleet.loaded.items() if names.keys() == {"org/adapter"}}
             assert len(serving) == 3
             assert serving <= {*kubelet.addresses.values()}
 
             await scene.ask("DELETE", f"{MODELS}/m")
-            await scene.until(MODELS, "m", lambda one: not one)
+            await scene.until(MODELS, "m", lambda obj: not obj)
             assert not any(scene.fleet.loaded.values())
             await scene.ask("DELETE", f"{REQUESTS}/chat")
-            await scene.until(REQUESTS, "chat", lambda one: not one)
+            await scene.until(REQUESTS, "chat", lambda obj: not obj)
             await scene.ask("GET", f"{GRAPHS}/chat-dgd")  # it serves on
             await scene.ask("DELETE", f"{GRAPHS}/chat-dgd?propagationPolicy=Background")
             await _nothing_is_left(scene)
@@ -117,9 +117,9 @@ async def test_from_a_request_to_traffic_and_to_nothing_again(scene: Scene, tmp_
 async def _nothing_is_left(site: Scene) -> None:
     paths = (GRAPHS, COMPONENTS, ADAPTERS, DEPLOYMENTS, SERVICES, PODS, JOBS, MAPS, *RIGHTS, "/api/v1/namespaces/{}/serviceaccounts")
     left: list[str] = []
-    for _ in range(int(PATIENCE / 0.2)):
-        found = [f"{path}: {one['metadata']['name']}" for path in paths for one in await site.all(path)]
-        left = [one for one in found if not one.endswith((": default", ": kube-root-ca.crt"))]
+    for _ in range(int(WAIT_SECONDS / 0.2)):
+        lines = [f"{path}: {obj['metadata']['name']}" for path in paths for obj in await site.all(path)]
+        left = [line for line in lines if not line.endswith((": default", ": kube-root-ca.crt"))]
         if not left:
             return
         await asyncio.sleep(0.2)
@@ -141,20 +141,20 @@ async def test_the_jobs_account_may_write_its_own_result_and_nothing_else(scene:
             denied = [("get", REQUESTS_RESOURCE, "other"), ("list", CONFIG_MAPS, ""), ("create", CONFIG_MAPS, ""), ("get", SECRETS, "")]
             denied += [("create", GRAPHS_RESOURCE, ""), ("list", logs, ""), ("patch", REQUESTS_RESOURCE, "rapid")]
             denied += [("delete", CONFIG_MAPS, "dgdr-output-rapid"), ("create", SERVICE_ACCOUNTS, "")]
-            assert [one for one in denied if await rapid.allowed(one[0], one[1], scene.namespace, one[2])] == []
+            assert [call for call in denied if await rapid.allowed(call[0], call[1], scene.namespace, call[2])] == []
         async with scene.as_profiler("other") as thorough:
             assert await thorough.allowed("create", GRAPHS_RESOURCE, scene.namespace)
             assert await thorough.allowed("get", logs, scene.namespace, subresource="log")
             roles = Resource("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding")
             beyond = [("create", roles), ("create", logs), ("patch", GRAPHS_RESOURCE), ("get", SECRETS)]
-            assert [one for one in beyond if await thorough.allowed(*one, scene.namespace)] == []
+            assert [call for call in beyond if await thorough.allowed(*call, scene.namespace)] == []
             assert not await thorough.allowed("list", GRAPHS_RESOURCE, "default")
 
 
 async def test_every_job_that_is_made_of_the_record_is_accepted(scene: Scene) -> None:
-    made = [one for case in RECORDED_JOBS.values() for one in made_of(case)]
-    made += [one for name in PROFILED for one in rendered_of(CASES[name]).children]
-    jobs = [deepcopy(one) for one in made if one["kind"] == "Job"]
+    made = [obj for case in RECORDED_JOBS.values() for obj in made_of(case)]
+    made += [obj for name in PROFILED for obj in rendered_of(CASES[name]).children]
+    jobs = [deepcopy(obj) for obj in made if obj["kind"] == "Job"]
     assert len(jobs) > 90
     refused = []
     for job in jobs:

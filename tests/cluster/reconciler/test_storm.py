@@ -130,32 +130,32 @@ class Storm:
 
     def versions(self) -> dict[str, str]:
         """What has been written how often: each object with its version."""
-        found: dict[str, str] = {}
+        versions: dict[str, str] = {}
         for path in WRITTEN:
-            for one in self.site.plane.request("GET", path.replace("/namespaces/{}", "")).body["items"]:
-                metadata = one["metadata"]
-                found[f"{path} {metadata['namespace']}/{metadata['name']}"] = metadata["resourceVersion"]
-        return found
+            for obj in self.site.plane.request("GET", path.replace("/namespaces/{}", "")).body["items"]:
+                metadata = obj["metadata"]
+                versions[f"{path} {metadata['namespace']}/{metadata['name']}"] = metadata["resourceVersion"]
+        return versions
 
     def children(self, namespace: str) -> set[str]:
         """What a graph has come to, a line for each value, without what depends on the namespace and on the order of edits."""
         workers = self.site.plane.request("GET", COMPONENTS.format(namespace)).body["items"]
-        generations = {one["metadata"]["labels"].get(WORKER_HASH, namespace) for one in workers} - {namespace}
+        generations = {worker["metadata"]["labels"].get(WORKER_HASH, namespace) for worker in workers} - {namespace}
         assert len(generations) < 2, "two generations of workers are left"
         hidden = re.compile("|".join({namespace, *generations}))  # the generation's name counts the namespace
         return {
-            hidden.sub("HIDDEN", f"{path} {one['metadata']['name']}{line}")
+            hidden.sub("HIDDEN", f"{path} {obj['metadata']['name']}{line}")
             for path in WRITTEN[1:]
-            for one in self.site.plane.request("GET", path.format(namespace)).body["items"]
-            for line in _lines(one.get("spec"), LATER if path == SETS else GIVEN)
+            for obj in self.site.plane.request("GET", path.format(namespace)).body["items"]
+            for line in _lines(obj.get("spec"), LATER if path == SETS else GIVEN)
         }
 
 
 def _lines(value: Any, left: set[str]) -> Iterator[str]:
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for name, one in parts:
+    for name, part in parts:
         if name not in left:
-            yield from (f".{name}{line}" for line in _lines(one, left))
+            yield from (f".{name}{line}" for line in _lines(part, left))
     if not parts:
         yield f" = {value}"
 

@@ -29,7 +29,7 @@ from tests.cluster.processes import RUNNING, Process, fetched, free_ports, wait_
 from tests.cluster.provisioning import NAMESPACE, SERVICE, Installed, installed
 from tests.footprint import footprint
 
-PATIENCE: Final = 60.0  # seconds in which what must happen has happened, on a machine that does much else besides
+WAIT_SECONDS: Final = 60.0  # what must happen has happened within them, on a machine that does much else besides
 IN_A_ROW: Final = 100  # requests that are answered without a failure in between: then things are well again
 LAG: Final = 5  # seconds in which a replica that is told to end still serves those who haven't heard of it
 # How a dead process looks to the API server: nobody listens, or a request that was under way found no answer.
@@ -48,8 +48,8 @@ class Replica:
 
     def said(self, what: str) -> str:
         """What follows a word at the start of a line of its log; empty when there is no such line yet."""
-        found = re.search(rf"^{what} (\S+)", self.process.text(), re.MULTILINE)
-        return found[1] if found else ""
+        match = re.search(rf"^{what} (\S+)", self.process.text(), re.MULTILINE)
+        return match[1] if match else ""
 
     def ready(self, seconds: float = 10) -> bool:
         """What a kubelet hears that waits so long."""
@@ -103,13 +103,13 @@ class Site:
         replica = self.replicas.pop(name)
         os.kill(replica.process.pid, signal.SIGTERM)
         self._tell(replica, ready=False)
-        wait_until(lambda: replica.process.ended() is not None, f"{name} ending", patience=PATIENCE)
+        wait_until(lambda: replica.process.ended() is not None, f"{name} ending", patience=WAIT_SECONDS)
         return replica.process.stop()
 
     def wait_until_heard(self, name: str, *, ready: bool) -> None:
         """Waits until the API server has been told that a replica is ready, or isn't."""
         processes = [self.replicas[name].process, *self.installed.provisioners.values()] if ready else []
-        wait_until(lambda: self.heard.get(name) is ready, f"{name} being {'' if ready else 'un'}ready", *processes, patience=PATIENCE)
+        wait_until(lambda: self.heard.get(name) is ready, f"{name} being {'' if ready else 'un'}ready", *processes, patience=WAIT_SECONDS)
 
     def watch(self) -> None:
         """What the kubelet does until the end: asks, and writes down what has changed."""
@@ -139,26 +139,26 @@ CLAIMABLE: Final = "claimable"  # the only namespace whose claim exempts it
 @contextlib.contextmanager
 def faulty_site(planes: Planes, home: Path) -> Iterator[Site]:
     """An installation with two ready replicas, trusted by all objects; the API server may be another process at the end."""
-    with installed(planes, home) as found:
+    with installed(planes, home) as installation:
         written = yaml.safe_load((home / "config.yaml").read_text())
         written["serving"] |= {"drainLag": f"{LAG}s"}
         written["namespace"] = {"scope": {"grace": "2s", "claimable": [CLAIMABLE]}}
         (home / "replicas.yaml").write_text(yaml.safe_dump(written))
-        site = Site(found)
+        site = Site(installation)
         kubelet = threading.Thread(target=site.watch, name="kubelet", daemon=True)
         kubelet.start()
         try:
-            found.provision()
+            installation.provision()
             for name in ("replica-1", "replica-2"):
                 site.launch(name)
-            found.wait_until_stable()
+            installation.wait_until_stable()
             for name in site.replicas:
                 site.wait_until_heard(name, ready=True)
             yield site
         finally:
             site.stop()
-            kubelet.join(PATIENCE)
-            found.stop()
+            kubelet.join(WAIT_SECONDS)
+            installation.stop()
 
 
 @contextlib.contextmanager
@@ -175,13 +175,13 @@ def etcd_paused(site: Site) -> Iterator[None]:
 
 def recovered(load: Load) -> list[Failure]:
     """Waits until many requests in a row have been answered well; returns what has failed until then, and takes it away."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + WAIT_SECONDS
     while True:
         began = time.monotonic()
         load.wait_for(IN_A_ROW)
         if not load.since(began):
-            found, load.failures[:] = list(load.failures), []
-            return found
+            failures, load.failures[:] = list(load.failures), []
+            return failures
         assert began < deadline, f"requests still fail: {load.since(began)[-3:]}"
 
 

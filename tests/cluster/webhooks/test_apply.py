@@ -65,9 +65,9 @@ class Held:
 
     def read(self, version: str) -> Node:
         """The object in a version, as if in the namespace `default`; who owns what says `managers`."""
-        found = self._get(version)
-        metadata = {name: value for name, value in found["metadata"].items() if name != "managedFields"}
-        return {**found, "metadata": {**metadata, "namespace": "default"}}
+        obj = self._get(version)
+        metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
+        return {**obj, "metadata": {**metadata, "namespace": "default"}}
 
     def _get(self, version: str) -> Node:
         if version not in self._seen:
@@ -109,10 +109,10 @@ class Held:
 
     def _whole(self) -> Node:
         """All that the object says, but for times: an apply that changes nothing renews its manager's, and with it the managers' order."""
-        found = self._get("v1beta1")
-        entries = [{**entry, "time": ""} for entry in found["metadata"].pop("managedFields", [])]
-        del found["metadata"]["resourceVersion"]
-        return {**found, "managers": sorted(entries, key=str)}
+        obj = self._get("v1beta1")
+        entries = [{**entry, "time": ""} for entry in obj["metadata"].pop("managedFields", [])]
+        del obj["metadata"]["resourceVersion"]
+        return {**obj, "managers": sorted(entries, key=str)}
 
 
 def _version(api_version: str) -> str:
@@ -123,8 +123,8 @@ def _version(api_version: str) -> str:
 def test_the_model_agrees(plane: ControlPlane, share: int) -> None:
     """Step by step; a complaint shows the sequence up to the step."""
     for number in range(share, SEQUENCES, SHARES):
-        if found := disagreement(plane, draw_any(Dice(SEED, "apply", number), TRIED[number % len(TRIED)])):
-            pytest.fail(f"LAWS_SEED={SEED}, sequence {number}: {found}")
+        if complaint := disagreement(plane, draw_any(Dice(SEED, "apply", number), TRIED[number % len(TRIED)])):
+            pytest.fail(f"LAWS_SEED={SEED}, sequence {number}: {complaint}")
 
 
 def disagreement(plane: ControlPlane, sequence: Sequence) -> str:

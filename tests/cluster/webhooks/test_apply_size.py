@@ -86,8 +86,8 @@ def _at(version: str, namespace: str, name: str = "") -> str:
 def _names(plane: ControlPlane, namespace: str) -> list[str]:
     """The names that both versions list."""
     lists = [plane.request("GET", _at(version, namespace)) for version in BOTH]
-    assert [found.status for found in lists] == [200, 200]
-    here, there = ([item["metadata"]["name"] for item in found.body["items"]] for found in lists)
+    assert [reply.status for reply in lists] == [200, 200]
+    here, there = ([item["metadata"]["name"] for item in reply.body["items"]] for reply in lists)
     assert here == there
     return here
 

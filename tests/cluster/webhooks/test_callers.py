@@ -154,8 +154,8 @@ def test_admission_needs_the_certificate_and_conversion_none(site: Site) -> None
     site.show(trustme.CA().issue_cert("x", common_name=NAME))
     message = _settled(site, "stranger", 500, "failed to call webhook")
     assert "client certificate" not in message
-    told = "does not verify, and its connection was closed: unable to get local issuer certificate"
-    wait_until(lambda: told in site.server.text(), "a line about it", site.server)
+    line = "does not verify, and its connection was closed: unable to get local issuer certificate"
+    wait_until(lambda: line in site.server.text(), "a line about it", site.server)
     assert site.converted() == written
     assert site.counted("dynamo_webhooks_bounds_met_total")['{bound="client_certificate"}'] >= 1
     counted = site.counted(by_caller)

@@ -33,7 +33,7 @@ from tests.cluster.objects import checkpoint, path_of
 from tests.cluster.planes import Planes
 
 Node: TypeAlias = dict[str, Any]
-MOST: Final = 300  # objects of a kind and version on the oldest line, half of them damaged
+MAX_OBJECTS: Final = 300  # objects of a kind and version on the oldest line, half of them damaged
 MANY: Final = 46  # on any other, which makes 500 a line
 SEED: Final = "2026-11-21"
 _SERVERS_OWN: Final = ("managedFields", "uid", "creationTimestamp", "generation", "namespace")
@@ -67,12 +67,12 @@ class Site(NamedTuple):
 
 def sites(line: Line) -> list[Site]:
     """Every place of a rule, but for those that compare with the stored object."""
-    found = [
+    places = [
         Site(kind, version, path, rule)
         for kind, version in list_kind_versions(line)
         for path, rule in _below(load_schema(kind, version, line), ())
     ]
-    return [site for site in found if site.rule in VALUES]
+    return [site for site in places if site.rule in VALUES]
 
 
 def _below(node: Node, path: Path) -> Iterator[tuple[Path, str]]:
@@ -194,8 +194,8 @@ def _checkpoint(**identity: Any) -> Node:
     return {"identity": {"backendFramework": "vllm", **identity}, "job": {"podTemplateSpec": POD}}
 
 
-def _kept(one: Node | None, other: Node | None) -> tuple[tuple[Node | None, Node | None], ...]:
-    return (one, one), (one, other), (other, other)
+def _kept(first: Node | None, other: Node | None) -> tuple[tuple[Node | None, Node | None], ...]:
+    return (first, first), (first, other), (other, other)
 
 
 _MODEL: Final = _checkpoint(model="m")
@@ -304,8 +304,8 @@ def _by_server(plane: ControlPlane, obj: Node) -> Said:
     if reply.status == 400:
         return Said(decoded=False)
     causes = (reply.body.get("details") or {}).get("causes", []) if reply.status == 422 else []
-    said = frozenset((cause.get("field", ""), cause.get("reason", "")) for cause in causes)
-    return Said(True, said, _text(reply.body) if reply.status == 201 else "")
+    faults = frozenset((cause.get("field", ""), cause.get("reason", "")) for cause in causes)
+    return Said(True, faults, _text(reply.body) if reply.status == 201 else "")
 
 
 def _text(obj: Node) -> str:
@@ -316,14 +316,14 @@ def _text(obj: Node) -> str:
 
 def _agree_on_objects(plane: ControlPlane, kind: str, version: str, line: Line, *, stored: bool = True) -> list[Said]:
     """What the server says of so many objects, half of them damaged; of a version that isn't `stored`, all but what would be stored."""
-    dice, many = Dice(f"{SEED} {kind} {version}"), MOST if line is OLDEST else MANY
+    dice, many = Dice(f"{SEED} {kind} {version}"), MAX_OBJECTS if line is OLDEST else MANY
     objs = [dice.object(kind, version, number, line) for number in range(many // 2)]
     objs += [dice.damaged(obj) for obj in objs]
     with ThreadPoolExecutor(4) as pool:
         replies = list(pool.map(partial(_by_server, plane), objs))
     looked_at = 3 if stored else 2
     walked = [_by_walk(line, obj) for obj in objs]
-    wrong = [(obj, walk, said) for obj, walk, said in zip(objs, walked, replies, strict=True) if walk[:looked_at] != said[:looked_at]]
+    wrong = [(obj, walk, reply) for obj, walk, reply in zip(objs, walked, replies, strict=True) if walk[:looked_at] != reply[:looked_at]]
     assert not wrong, f"{len(wrong)} of {many} differ, first {json.dumps(wrong[0][0])}: the walk {wrong[0][1]}, the server {wrong[0][2]}"
     return replies
 
@@ -331,9 +331,9 @@ def _agree_on_objects(plane: ControlPlane, kind: str, version: str, line: Line, 
 def test_generated_objects_are_judged_as_by_the_api_server(defined: Defined) -> None:
     plane, line = defined.plane, defined.line
     pairs = [(kind, version.name) for kind in KINDS if kind.is_of(line) for version in kind.of_line(line)]
-    replies = [said for kind, name in pairs for said in _agree_on_objects(plane, kind.name, name, line, stored=kind.stored(line) == name)]
+    replies = [reply for kind, name in pairs for reply in _agree_on_objects(plane, kind.name, name, line, stored=kind.stored(line) == name)]
     assert len(replies) > 450
-    assert len(replies) / 10 < sum(not said.causes for said in replies if said.decoded) < len(replies) * 0.9
+    assert len(replies) / 10 < sum(not reply.causes for reply in replies if reply.decoded) < len(replies) * 0.9
 
 
 def test_a_kind_that_is_gone_is_unknown(defined: Defined) -> None:

@@ -81,8 +81,8 @@ def _read(plane: ControlPlane, obj: Node, version: str) -> Node:
 
 def _annotations(obj: Node, alias: str) -> Node:
     """What is left of the annotations when those are taken away that hold the other version's schema defaults: only requests have such."""
-    found: Node = obj["metadata"].get("annotations", {})
-    return {key: value for key, value in found.items() if not (alias == "DGDR" and key.startswith("nvidia.com/dgdr-"))}
+    annotations: Node = obj["metadata"].get("annotations", {})
+    return {key: value for key, value in annotations.items() if not (alias == "DGDR" and key.startswith("nvidia.com/dgdr-"))}
 
 
 @pytest.mark.parametrize(("alias", "version"), list(SPECS))
@@ -97,7 +97,7 @@ def test_an_object_is_read_listed_patched_and_deleted_in_both_versions(plane: Co
     there = _read(plane, obj, other)
     assert there["metadata"]["labels"] == {"a": "b"}
     listing = _ok(plane.request("GET", path_of(_as(obj, other))))
-    assert [one["spec"] for one in listing["items"]] == [there["spec"]]
+    assert [item["spec"] for item in listing["items"]] == [there["spec"]]
     put = _ok(plane.request("PUT", path_of(there, named=True), there))
     assert _read(plane, obj, version)["spec"] == stored["spec"]
     if (alias, version) != ("DGDR", BETA):  # the PUT sets a default of v1alpha1's schema, which is an edit to the API server
@@ -121,7 +121,7 @@ def test_a_watch_in_the_other_version_sees_every_change(plane: ControlPlane) -> 
     assert plane.request("DELETE", path_of(obj, named=True)).status == 200
     seen = []
     for event in events(plane, path, start):
-        seen.append((event["type"], [one.get("replicas") for one in event["object"]["spec"]["components"]]))
+        seen.append((event["type"], [component.get("replicas") for component in event["object"]["spec"]["components"]]))
         if event["type"] == "DELETED":
             break
     assert seen == [("ADDED", [1, 2]), ("MODIFIED", [1, 5]), ("DELETED", [1, 5])]
@@ -131,11 +131,11 @@ def test_an_adapter_scales_in_both_versions(plane: ControlPlane) -> None:
     for version, name in ((ALPHA, "serviceName"), (BETA, "componentName")):
         obj = make("DGDSA", version, plane.namespace(), {"replicas": 2, "dgdRef": {"name": "g", name: "w"}})
         _stored(plane, obj)
-        for asked, replicas in ((ALPHA, 3), (BETA, 4)):
-            path = path_of(_as(obj, asked), named=True) + "/scale"
+        for requested, replicas in ((ALPHA, 3), (BETA, 4)):
+            path = path_of(_as(obj, requested), named=True) + "/scale"
             assert _ok(plane.request("GET", path))["spec"]["replicas"] == replicas - 1
             _ok(plane.request("PATCH", path, {"spec": {"replicas": replicas}}, kind=MERGE))
-            assert _read(plane, obj, _other(asked))["spec"]["replicas"] == replicas
+            assert _read(plane, obj, _other(requested))["spec"]["replicas"] == replicas
 
 
 def test_thousands_of_objects_are_listed_after_a_restart_of_the_api_server(plane: ControlPlane) -> None:
@@ -155,8 +155,8 @@ def test_thousands_of_objects_are_listed_after_a_restart_of_the_api_server(plane
         print(f"listed in {version} after {time.monotonic() - began:.0f} s")
         assert len(items) == MANY
         assert all(item["apiVersion"] == f"nvidia.com/{version}" for item in items)
-        one = _ok(plane.request("GET", f"{path}/g{MANY // 2}"))
-        assert next(item for item in items if item["metadata"]["name"] == f"g{MANY // 2}") == one
+        alone = _ok(plane.request("GET", f"{path}/g{MANY // 2}"))
+        assert next(item for item in items if item["metadata"]["name"] == f"g{MANY // 2}") == alone
     assert [each.name for each in servers if each.ended() is not None] == []
 
 

@@ -70,12 +70,12 @@ def test_what_is_stored_is_what_lies_in_the_files(story: Story) -> None:
     """Nothing is dropped on the way but what says the same left out, and every annotation together fits."""
     for kind in (kind for kind in KINDS if kind.crd_name in ALL):
         [wanted] = [document.data for document in load_documents((FOLDERS[Line.V1_2] / f"{kind.plural}.yaml").read_text())]
-        found = story.plane.request("GET", f"{CRDS}/{kind.crd_name}").body
-        assert found["spec"]["versions"] == wanted["spec"]["versions"]
-        webhook = {key: value for key, value in found["spec"]["conversion"].items() if key != "strategy"}
+        stored = story.plane.request("GET", f"{CRDS}/{kind.crd_name}").body
+        assert stored["spec"]["versions"] == wanted["spec"]["versions"]
+        webhook = {key: value for key, value in stored["spec"]["conversion"].items() if key != "strategy"}
         assert webhook == {key: value for key, value in wanted["spec"].get("conversion", {}).items() if key != "strategy"}
-        assert found["spec"]["conversion"]["strategy"] == ("Webhook" if kind in CONVERTED else "None")
-        annotations = found["metadata"]["annotations"]
+        assert stored["spec"]["conversion"]["strategy"] == ("Webhook" if kind in CONVERTED else "None")
+        annotations = stored["metadata"]["annotations"]
         assert wanted["metadata"]["annotations"].items() <= annotations.items()
         assert sum(len(part.encode()) for pair in annotations.items() for part in pair) < 262_144
 

@@ -36,26 +36,26 @@ Edit: TypeAlias = "Callable[[Node], None]"
 @pytest.fixture(scope="module")
 def site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     """An installation with the policy in force."""
-    with installed(planes, tmp_path_factory.mktemp("guard")) as found:
-        found.serve("server")
-        provisioner = found.provision()
-        found.wait_until_stable()
+    with installed(planes, tmp_path_factory.mktemp("guard")) as installation:
+        installation.serve("server")
+        provisioner = installation.provision()
+        installation.wait_until_stable()
         os.kill(provisioner.pid, signal.SIGSTOP)
         try:
-            found.plane.apply(*of_kind(found.objects, *GUARD))
+            installation.plane.apply(*of_kind(installation.objects, *GUARD))
             off = {"spec": {"conversion": {"strategy": "None", "webhook": None}}}
             path = f"{GRAPHS}?dryRun=All"
-            wait_until(lambda: found.plane.request("PATCH", path, off, kind=MERGE_PATCH).status == 422, "the policy being in force")
-            yield found
+            wait_until(lambda: installation.plane.request("PATCH", path, off, kind=MERGE_PATCH).status == 422, "the policy being in force")
+            yield installation
         finally:
             os.kill(provisioner.pid, signal.SIGCONT)
 
 
 def _edited(site: Installed, name: str, edit: Edit) -> Node:
     """The definition as it stands, edited, for a client that replaces it."""
-    found = site.get(f"{DEFINITIONS}/{name}")
-    assert found is not None
-    edited = copy.deepcopy(found)
+    crd = site.get(f"{DEFINITIONS}/{name}")
+    assert crd is not None
+    edited = copy.deepcopy(crd)
     edit(edited)
     return edited
 
@@ -75,8 +75,8 @@ def _removed(version: str) -> Edit:
 
 
 def _schema(crd: Node, version: str) -> Node:
-    found: Node = next(each for each in crd["spec"]["versions"] if each["name"] == version)["schema"]["openAPIV3Schema"]
-    return found
+    schema: Node = next(each for each in crd["spec"]["versions"] if each["name"] == version)["schema"]["openAPIV3Schema"]
+    return schema
 
 
 def _paths(schema: Node, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

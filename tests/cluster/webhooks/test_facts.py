@@ -21,7 +21,7 @@ from tests.webhooks.test_facts_serving import CONFIGURATION
 LABEL: Final = "dynamo-webhooks.test/hybrid"
 CLAIMABLE: Final = "claimable"  # the only namespace whose claim exempts it
 LEASE: Final = "dynamo-operator-namespace-scope"
-PATIENCE: Final = 120.0  # seconds; the slowest source is asked every 20 s
+WAIT_SECONDS: Final = 120.0  # the slowest source is asked every 20 s
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class Operator:
 
     def sample(self, name: str) -> float | None:
         """One metric."""
-        found = re.search(rf"^dynamo_webhooks_{name} (\S+)$", self.scrape(), re.MULTILINE)
-        return float(found[1]) if found else None
+        match = re.search(rf"^dynamo_webhooks_{name} (\S+)$", self.scrape(), re.MULTILINE)
+        return float(match[1]) if match else None
 
     def scrape(self) -> str:
         """All metrics, for an admin; asks again while nobody can be asked who reads, as when the watching process has been killed."""
@@ -66,10 +66,10 @@ def operator(plane: ControlPlane, home: Path, **blocks: Any) -> Iterator[Operato
 def wide(alpha: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operator]:
     """A cluster-wide server, asked for all namespaces with our label."""
     scope = {"grace": "2s", "claimable": [CLAIMABLE]}
-    with operator(alpha, tmp_path_factory.mktemp("hybrid") / "wide", namespace={"scope": scope}) as found:
-        configurations = found.admission.configurations("hybrid", {LABEL: "on"})
+    with operator(alpha, tmp_path_factory.mktemp("hybrid") / "wide", namespace={"scope": scope}) as server:
+        configurations = server.admission.configurations("hybrid", {LABEL: "on"})
         alpha.apply(*configurations)
-        yield found
+        yield server
         for each in configurations:
             alpha.kubectl("delete", each["kind"], each["metadata"]["name"])
 
@@ -79,13 +79,13 @@ def watched(plane: ControlPlane, wide: Operator, name: str = "") -> str:
     if name:
         plane.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {LABEL: "on"}}})
     name = name or plane.namespace({LABEL: "on"})
-    wait_until(lambda: refused(plane, name), "the server being asked", wide.admission.process, patience=PATIENCE)
+    wait_until(lambda: refused(plane, name), "the server being asked", wide.admission.process, patience=WAIT_SECONDS)
     return name
 
 
 def eventually(wide: Operator, question: Callable[[], bool], what: str) -> None:
     """Waits until the server has learned of a change."""
-    wait_until(question, what, wide.admission.process, patience=PATIENCE)
+    wait_until(question, what, wide.admission.process, patience=WAIT_SECONDS)
 
 
 def refused(plane: ControlPlane, namespace: str) -> bool:
@@ -117,11 +117,13 @@ def test_a_restricted_operator_takes_its_namespace_and_gives_it_back(alpha: Cont
     namespace, other = watched(alpha, wide, CLAIMABLE), watched(alpha, wide)
     assert defaulted(alpha, namespace)
     with operator(alpha, tmp_path / "restricted", **restricted(namespace)) as narrow:
-        lease = wait_until(lambda: lease_of(alpha, namespace), "the namespace being claimed", narrow.admission.process, patience=PATIENCE)
+        lease = wait_until(
+            lambda: lease_of(alpha, namespace), "the namespace being claimed", narrow.admission.process, patience=WAIT_SECONDS
+        )
         assert lease["spec"]["holderIdentity"].startswith("namespace-restricted-operator-")
         assert lease["spec"]["leaseDurationSeconds"] == 6
         assert "renewTime" in lease["spec"]
-        wait_until(lambda: not refused(alpha, namespace), "the namespace being left alone", wide.admission.process, patience=PATIENCE)
+        wait_until(lambda: not refused(alpha, namespace), "the namespace being left alone", wide.admission.process, patience=WAIT_SECONDS)
         eventually(wide, lambda: not defaulted(alpha, namespace), "the defaulter leaving it alone")
         eventually(wide, lambda: wide.sample("excluded_namespaces") == 1, "one namespace being excluded")
         assert refused(alpha, other)
@@ -129,7 +131,7 @@ def test_a_restricted_operator_takes_its_namespace_and_gives_it_back(alpha: Cont
             lambda: (lease_of(alpha, namespace) or lease)["spec"]["renewTime"] != lease["spec"]["renewTime"],
             "a renewal",
             narrow.admission.process,
-            patience=PATIENCE,
+            patience=WAIT_SECONDS,
         )
         assert renewed
         assert narrow.admission.process.stop() == 0

@@ -22,7 +22,7 @@ from tests.cluster.load import Load
 from tests.cluster.objects import checkpoint, foreign, graph, make, path_of, request
 from tests.cluster.planes import Planes
 from tests.cluster.processes import wait_until
-from tests.cluster.webhooks.faults import CLAIMABLE, IN_A_ROW, PATIENCE, Site, etcd_paused, faulty_site, recovered, unexplained
+from tests.cluster.webhooks.faults import CLAIMABLE, IN_A_ROW, WAIT_SECONDS, Site, etcd_paused, faulty_site, recovered, unexplained
 from tests.cluster.webhooks.test_facts import LEASE, refused
 
 TOPOLOGIES = foreign("grove.io", "ClusterTopology", "clustertopologies", scope="Cluster", version="v1alpha1")
@@ -63,10 +63,10 @@ def load(running: Running) -> Iterator[Load]:
 @pytest.fixture
 def site(running: Running) -> Iterator[Site]:
     """Two ready replicas, before the test and after it."""
-    found = running.site
-    assert [replica.ready() for replica in found.replicas.values()] == [True, True]
-    yield found
-    assert [found.heard[name] for name in found.replicas] == [True, True]
+    cluster = running.site
+    assert [replica.ready() for replica in cluster.replicas.values()] == [True, True]
+    yield cluster
+    assert [cluster.heard[name] for name in cluster.replicas] == [True, True]
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_a_server_that_can_answer_no_long_request_drains_and_costs_no_request(si
     replica = site.replicas[name]
     os.kill(replica.children()[0], signal.SIGKILL)
     site.wait_until_heard(name, ready=False)
-    wait_until(lambda: replica.process.ended() is not None, "the end of the server", patience=PATIENCE)
+    wait_until(lambda: replica.process.ended() is not None, "the end of the server", patience=WAIT_SECONDS)
     load.wait_for(IN_A_ROW)
     site.start(name)
     load.wait_for(IN_A_ROW)
@@ -138,10 +138,10 @@ def test_replicas_are_ready_while_etcd_pauses_and_all_is_well_afterwards(site: S
 def _claimed_for_a_while(plane: ControlPlane, namespace: str) -> None:
     """Another operator claims the namespace, is honoured by every server, and dies."""
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": LEASE, "namespace": namespace}}
-    wait_until(lambda: refused(plane, namespace), "the namespace being governed", patience=PATIENCE)
+    wait_until(lambda: refused(plane, namespace), "the namespace being governed", patience=WAIT_SECONDS)
     plane.apply({**lease, "spec": {"holderIdentity": "namespace-restricted-operator-0.9", "leaseDurationSeconds": 4}})
-    wait_until(lambda: not any(refused(plane, namespace) for _ in range(ASKED)), "the namespace being left alone", patience=PATIENCE)
-    wait_until(lambda: all(refused(plane, namespace) for _ in range(ASKED)), "the claim running out", patience=PATIENCE)
+    wait_until(lambda: not any(refused(plane, namespace) for _ in range(ASKED)), "the namespace being left alone", patience=WAIT_SECONDS)
+    wait_until(lambda: all(refused(plane, namespace) for _ in range(ASKED)), "the claim running out", patience=WAIT_SECONDS)
     assert plane.kubectl("delete", "lease", LEASE, "-n", namespace).code == 0
 
 
@@ -156,9 +156,9 @@ def test_grove_coming_and_going_costs_no_request(running: Running, load: Load, p
 
     assert not told()
     plane.apply(TOPOLOGIES)
-    wait_until(told, "Grove being noticed", patience=PATIENCE)
+    wait_until(told, "Grove being noticed", patience=WAIT_SECONDS)
     assert plane.kubectl("delete", "crd", TOPOLOGIES["metadata"]["name"]).code == 0
-    wait_until(lambda: not any(told() for _ in range(ASKED)), "Grove being gone", patience=PATIENCE)
+    wait_until(lambda: not any(told() for _ in range(ASKED)), "Grove being gone", patience=WAIT_SECONDS)
     assert load.failures == []
 
 
@@ -182,9 +182,9 @@ def test_namespaces_and_orphans_go_while_one_replica_is_down(site: Site, load: L
         policy = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Foreground"}
         assert plane.request("DELETE", path_of(owner, named=True), policy).status == 200
         for obj in (child, owner):
-            wait_until(partial(_gone, plane, path_of(obj, named=True)), f"the end of the {obj['kind']}", manager, patience=PATIENCE)
+            wait_until(partial(_gone, plane, path_of(obj, named=True)), f"the end of the {obj['kind']}", manager, patience=WAIT_SECONDS)
         assert plane.request("DELETE", f"/api/v1/namespaces/{namespace}").status == 200
-        wait_until(lambda: _gone(plane, f"/api/v1/namespaces/{namespace}"), "the end of the namespace", manager, patience=PATIENCE)
+        wait_until(lambda: _gone(plane, f"/api/v1/namespaces/{namespace}"), "the end of the namespace", manager, patience=WAIT_SECONDS)
     assert load.failures == []
     site.start(name)
 

@@ -54,8 +54,8 @@ STUCK: Final = {
 class Site:
     """The installation and its line."""
 
-    def __init__(self, found: Installed, lines: Sequence[Line]) -> None:
-        self.found, self.plane, self.lines, self.line = found, found.plane, lines, OLDEST
+    def __init__(self, installation: Installed, lines: Sequence[Line]) -> None:
+        self.found, self.plane, self.lines, self.line = installation, installation.plane, lines, OLDEST
 
     def start(self) -> None:
         """Starts all on the oldest line, with the policy on its definitions."""
@@ -78,11 +78,11 @@ class Site:
     def _configure(self) -> None:
         (self.found.home / "facts.yaml").write_text(yaml.safe_dump({**OF_CLUSTER, "operatorVersion": f"{self.line}.0"}))
         [config] = [copy.deepcopy(each) for each in of_kind(self.found.objects, "ConfigMap") if "config.yaml" in each["data"]]
-        said = {**yaml.safe_load(config["data"]["config.yaml"]), "operator": {"version": f"{self.line}.0"}}
-        config["data"]["config.yaml"] = yaml.safe_dump(said)
+        configuration = {**yaml.safe_load(config["data"]["config.yaml"]), "operator": {"version": f"{self.line}.0"}}
+        config["data"]["config.yaml"] = yaml.safe_dump(configuration)
         self.plane.apply(config)
-        said["serving"] |= {"drainLag": "0s"}
-        (self.found.home / "config.yaml").write_text(yaml.safe_dump(said))
+        configuration["serving"] |= {"drainLag": "0s"}
+        (self.found.home / "config.yaml").write_text(yaml.safe_dump(configuration))
 
     def _knows(self, spec: Node) -> bool:
         """Whether the API server judges by definitions that have the fields."""
@@ -91,13 +91,13 @@ class Site:
 
     def everything(self) -> Objects:
         """All objects in all their versions."""
-        found = {}
+        objects = {}
         for kind, version in [(each, version.name) for each in KINDS if each.since <= self.line for version in each.of_line(self.line)]:
             reply = self.plane.request("GET", f"/apis/nvidia.com/{version}/{kind.plural}").done()
             for item in reply["items"]:
                 whole = {"apiVersion": f"nvidia.com/{version}", "kind": kind.name, **item}
-                found[kind.name, version, item["metadata"]["namespace"], item["metadata"]["name"]] = whole
-        return found
+                objects[kind.name, version, item["metadata"]["namespace"], item["metadata"]["name"]] = whole
+        return objects
 
     def write(self, obj: Node, old: Node | None = None) -> Reply:
         """Creates an object, or brings it over an old one, which goes if that is refused."""
@@ -118,8 +118,8 @@ class Site:
 def test_a_cluster_goes_from_line_to_line(
     planes: Planes, tmp_path: Path, capsys: pytest.CaptureFixture[str], lines: Sequence[Line]
 ) -> None:
-    with installed(planes, tmp_path) as found:
-        site, wrong = Site(found, lines), list[str]()
+    with installed(planes, tmp_path) as installation:
+        site, wrong = Site(installation, lines), list[str]()
         site.start()
         site.plane.apply(*({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": _namespace(line)}} for line in lines))
         for line in lines:
@@ -142,18 +142,18 @@ def _namespace(line: Line) -> str:
 
 def _list_findings(site: Site, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """What doctor says once the API server has noticed the move."""
-    said: list[str] = []
+    output: list[str] = []
 
     def is_well() -> bool:
         capsys.readouterr()
         main(["doctor", "--kubeconfig", str(site.plane.kubeconfig), "--context", ADMIN, "--namespace", NAMESPACE])
-        said[:] = [capsys.readouterr().out]
-        return said == ["all is well\n"]
+        output[:] = [capsys.readouterr().out]
+        return output == ["all is well\n"]
 
     try:
         wait_until(is_well, "doctor finding nothing", patience=60)
     except StartError:
-        return [f"on line {site.line} doctor says {said}"]
+        return [f"on line {site.line} doctor says {output}"]
     return []
 
 
@@ -172,19 +172,19 @@ def _list_lost(site: Site, before: Objects) -> Iterator[str]:
 def _list_changed(site: Site, before: Objects) -> Iterator[str]:
     now = site.everything()
     for name, obj in before.items():
-        found = now.get(name, {})
+        current = now.get(name, {})
         for part in ("spec", "status"):
-            if not has_all(found.get(part), obj.get(part)):
-                yield f"on line {site.line} {part} of {name} was {obj[part]}, and is {found.get(part)}"
+            if not has_all(current.get(part), obj.get(part)):
+                yield f"on line {site.line} {part} of {name} was {obj[part]}, and is {current.get(part)}"
 
 
-def has_all(found: Any, wanted: Any) -> bool:
+def has_all(actual: Any, wanted: Any) -> bool:
     """Whether all of it is there; a schema may have added defaults."""
     if isinstance(wanted, dict):
-        return isinstance(found, dict) and all(name in found and has_all(found[name], value) for name, value in wanted.items())
+        return isinstance(actual, dict) and all(name in actual and has_all(actual[name], value) for name, value in wanted.items())
     if isinstance(wanted, list):
-        return isinstance(found, list) and len(found) == len(wanted) and all(itertools.starmap(has_all, zip(found, wanted, strict=True)))
-    return bool(found == wanted)
+        return isinstance(actual, list) and len(actual) == len(wanted) and all(itertools.starmap(has_all, zip(actual, wanted, strict=True)))
+    return bool(actual == wanted)
 
 
 def _store_for_later(site: Site) -> None:
@@ -213,10 +213,10 @@ def _try_examples(site: Site) -> Iterator[str]:
     for row in rows:
         obj = _named(row.obj, row.number, site.line)
         reply = site.write(obj, row.old and _named(row.old, row.number, site.line))
-        said = {f"{reason.removeprefix('FieldValue')} {field}" for field, reason in reply.causes()} - {UNCHECKED}
+        causes = {f"{reason.removeprefix('FieldValue')} {field}" for field, reason in reply.causes()} - {UNCHECKED}
         expected = answer(row, site.line)
-        if said != expected or (reply.status < 300) is bool(expected):
-            yield f"on line {site.line} {row.number}: {expected}, the API server {reply.status} {said} {reply.body.get('message')}"
+        if causes != expected or (reply.status < 300) is bool(expected):
+            yield f"on line {site.line} {row.number}: {expected}, the API server {reply.status} {causes} {reply.body.get('message')}"
         elif not expected and row.old is None and obj["apiVersion"].endswith(BETA):
             obj = _named(convert(kind_of(obj["kind"], site.line), obj, ALPHA).object, f"{row.number} alpha", site.line)
             if (reply := site.write(obj)).status != 201:

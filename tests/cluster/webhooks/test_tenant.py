@@ -29,7 +29,7 @@ from tests.webhooks.requests import GRAPHS, graph, review
 
 SIZE: Final = 5_000_000
 TEXT: Final = "x" * 4_000  # in each service: what makes a body long without making a test of many of them long, too
-PATIENCE: Final = 240.0  # seconds for all of them
+WAIT_SECONDS: Final = 240.0  # for all of them
 
 
 class Told(NamedTuple):
@@ -73,7 +73,7 @@ def sent_at_once(site: Site, replica: Replica, reviews: Sequence[tuple[str, byte
 
 
 async def _all(url: str, context: ssl.SSLContext, reviews: Sequence[tuple[str, bytes]]) -> list[Told]:
-    connector, timeout = aiohttp.TCPConnector(ssl=context, limit=0), aiohttp.ClientTimeout(total=PATIENCE)
+    connector, timeout = aiohttp.TCPConnector(ssl=context, limit=0), aiohttp.ClientTimeout(total=WAIT_SECONDS)
     async with aiohttp.ClientSession(url, connector=connector, timeout=timeout) as session:
         return await asyncio.gather(*(_one(session, path, body) for path, body in reviews))
 
@@ -97,8 +97,8 @@ PROBE: Final = 1.0  # a kubelet's patience
 
 @pytest.fixture(scope="module")
 def site(planes: Planes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with faulty_site(planes, tmp_path_factory.mktemp("tenant")) as found:
-        yield found
+    with faulty_site(planes, tmp_path_factory.mktemp("tenant")) as cluster:
+        yield cluster
 
 
 def _graph(version: str, spec: dict[str, Any]) -> dict[str, Any]:
@@ -151,7 +151,7 @@ class Attack:
 def _seconds(site: Site, namespace: str) -> list[float]:
     """How long each request for a namespace took in our servers, by their own logs."""
     lines = [line for replica in site.replicas.values() for line in replica.process.text().splitlines() if '"logger":"access"' in line]
-    return [found["duration_ms"] / 1000 for found in map(json.loads, lines) if found["namespace"] == namespace]
+    return [entry["duration_ms"] / 1000 for entry in map(json.loads, lines) if entry["namespace"] == namespace]
 
 
 def test_a_tenant_who_only_creates_stops_nobody(site: Site) -> None:
@@ -195,15 +195,15 @@ def test_a_hundred_reviews_of_five_megabytes_at_once_are_answered_within_bounded
         load.wait_for(50)
         began = load.done
         with Watch(replica.process.pid) as watch:
-            told = sent_at_once(site, replica, reviews)
+            answers = sent_at_once(site, replica, reviews)
         done = load.done - began
         load.wait_for(50)
     finally:
         load.stop()
-    assert {each.status for each in told} <= {200, 408, 429}, {each.status for each in told}
-    answered = [index for index, each in enumerate(told) if each.status == 200]
-    assert [told[index].body["response"]["uid"] for index in answered] == [f"heavy-{index}" for index in answered]
-    assert all("within" in each.body["message"] or "others wait" in each.body["message"] for each in told if each.status != 200)
+    assert {each.status for each in answers} <= {200, 408, 429}, {each.status for each in answers}
+    answered = [index for index, each in enumerate(answers) if each.status == 200]
+    assert [answers[index].body["response"]["uid"] for index in answered] == [f"heavy-{index}" for index in answered]
+    assert all("within" in each.body["message"] or "others wait" in each.body["message"] for each in answers if each.status != 200)
     print(f"{len(answered)} of {HEAVY} answered, {done} requests meanwhile, {watch.most // 2**20} MiB")
     assert watch.most < MEMORY
     assert done > 0

@@ -7,7 +7,7 @@ engine saves them.
 from typing import Any, Final
 
 from ..lens.protocol import Fields
-from ..lens.structs import object_items
+from ..lens.structs import object_items, object_member
 
 MAIN: Final = "main"
 SIDECAR: Final = "sidecar-frontend"
@@ -147,3 +147,11 @@ def read_plain_secret(sources: list[Fields]) -> str | None:
         return None
     name = reference.get("name")
     return name if type(name) is str and name else None
+
+
+def read_secret(sources: list[Fields]) -> str:
+    """The secret of a single source, optional or not; else empty."""
+    if len(sources) != 1 or sources[0].get("configMapRef") is not None or sources[0].get("prefix"):
+        return ""
+    name = object_member(sources[0], "secretRef").get("name")
+    return name if type(name) is str else ""

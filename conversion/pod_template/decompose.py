@@ -6,7 +6,7 @@ from ..lens.protocol import Fields
 from ..lens.structs import object_items, object_member
 from . import resources
 from .compose import PROBES, compose_sidecar
-from .content import MAIN, SIDECAR, container_names, content, find_container, pod_content, read_plain_secret
+from .content import MAIN, SIDECAR, container_names, content, find_container, pod_content, read_plain_secret, read_secret
 from .mounts import flat_list
 
 
@@ -101,7 +101,7 @@ def move_sidecar(parts: TemplateParts, remainder: Fields) -> None:
     for name, to in (("image", "image"), ("args", "args"), ("env", "envs")):
         if container.get(name):
             sidecar[to] = container[name]
-    secret = _secret_named(sources)
+    secret = read_secret(sources)
     if secret or (remainder.get("envFromSecret") == "" and not sources):
         sidecar["envFromSecret"] = secret
     parts.flat["frontendSidecar"] = remainder if compose_sidecar(remainder) == compose_sidecar(sidecar) else sidecar
@@ -124,14 +124,6 @@ def is_plain_container(container: Fields | None) -> bool:
 
 
 _OF_SIDECAR: Final = frozenset({"image", "args", "envs", "envFromSecret"})
-
-
-def _secret_named(sources: list[Fields]) -> str:
-    """The secret of a single source, optional or not; else empty."""
-    if len(sources) != 1 or sources[0].get("configMapRef") is not None or sources[0].get("prefix"):
-        return ""
-    name = object_member(sources[0], "secretRef").get("name")
-    return read_plain_secret(sources) or (name if type(name) is str else "")
 
 
 def join_parts(parts: TemplateParts) -> Fields:

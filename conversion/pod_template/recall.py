@@ -17,7 +17,7 @@ from .content import (
     merge_override,
     metadata_content,
     pod_content,
-    read_plain_secret,
+    read_secret,
 )
 from .mounts import (
     Counterparts,
@@ -100,15 +100,11 @@ def _sidecar(container: Fields, remembered: list[Fields], sidecar: Fields) -> Fi
         return container
     members = content(saved)
     extra = {name: value for name, value in members.items() if name not in ("image", "args", "env")}
-    mine, theirs = object_items(container, "envFrom"), object_items(extra, "envFrom")
-    if theirs and sidecar.get("envFromSecret") and not (len(theirs) == 1 and read_plain_secret(mine) == _secret(theirs[0])):
+    sources = object_items(extra, "envFrom")
+    if sources and read_secret(sources) != (sidecar.get("envFromSecret") or ""):  # an edit of v1alpha1
         del extra["envFrom"]
     out: Fields = merge_override(container, extra)
     return {**{name: value for name, value in saved.items() if name not in members}, **out}
-
-
-def _secret(source: Fields) -> object:
-    return object_member(source, "secretRef").get("name")
 
 
 def _ordered(containers: list[Fields], remembered: list[Fields], *, flat_sidecar: bool) -> list[Fields]:

@@ -79,3 +79,33 @@ def test_saved_flags_speak_only_for_the_cache_that_they_were_saved_with() -> Non
     live = [{"name": "b", "mountPath": "/2"}]
     for cache, wanted in (({"pvcName": "c", "mountPath": "/3"}, None), ({"pvcName": "a", "mountPath": "/1"}, saved), (None, None)):
         assert restore_flat_list(flat_list(cache, live), saved, [], cache, live) == wanted
+
+
+OPTIONAL = {"secretRef": {"name": "a", "optional": True}}
+PREFIXED = {"prefix": "P_", "secretRef": {"name": "a"}}
+SETTINGS = {"configMapRef": {"name": "c"}}
+
+
+@pytest.mark.parametrize(
+    ("sources", "shown", "edited", "then"),
+    [
+        ([OPTIONAL], "a", "a", [OPTIONAL]),
+        ([OPTIONAL], "a", "b", [{"secretRef": {"name": "b"}}]),
+        ([OPTIONAL], "a", None, None),
+        ([PREFIXED], None, None, [PREFIXED]),
+        ([PREFIXED], None, "a", [{"secretRef": {"name": "a"}}]),
+        ([OPTIONAL, SETTINGS], None, None, [OPTIONAL, SETTINGS]),
+        ([OPTIONAL, SETTINGS], None, "b", [{"secretRef": {"name": "b"}}]),
+    ],
+)
+def test_an_edit_of_the_sidecars_secret_wins_over_saved_sources(
+    sources: list[Fields], shown: str | None, edited: str | None, then: list[Fields] | None
+) -> None:
+    there = away(_left({"frontendSidecar": {"image": "f", "envFromSecret": "s"}}))
+    there["spec"]["components"][0]["podTemplate"]["spec"]["containers"][1]["envFrom"] = sources
+    home = away(there)
+    sidecar = home["spec"]["services"]["w"]["frontendSidecar"]
+    assert sidecar.pop("envFromSecret", None) == shown
+    if edited:
+        sidecar["envFromSecret"] = edited
+    assert away(home)["spec"]["components"][0]["podTemplate"]["spec"]["containers"][1].get("envFrom") == then

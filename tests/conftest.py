@@ -64,7 +64,7 @@ def pytest_asyncio_loop_factories() -> dict[str, Callable[[], SettlingLoop]]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts modules on an API server first: they take longest and mostly wait, so that no worker is alone with one of them at the end.
+    """Puts slow modules first, then those on an API server, which mostly wait, so that no worker is alone with one of them at the end.
 
     In a module, tests of one parameter of a wider fixture stay together, which pytest-randomly mixes: each change would start it anew.
     """
@@ -72,8 +72,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         order.setdefault(item.path, len(order))
         order.setdefault((item.path, _wide_parameters(item)), len(order))
-    cluster = {item.path for item in items if item.get_closest_marker("cluster") is not None}
-    items.sort(key=lambda item: (item.path not in cluster, order[item.path], order[item.path, _wide_parameters(item)]))
+    slow, cluster = ({item.path for item in items if item.get_closest_marker(mark) is not None} for mark in ("slow", "cluster"))
+    items.sort(
+        key=lambda item: (item.path not in slow, item.path not in cluster, order[item.path], order[item.path, _wide_parameters(item)])
+    )
 
 
 def _wide_parameters(item: pytest.Item) -> tuple[tuple[str, int], ...]:

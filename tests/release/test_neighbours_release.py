@@ -38,6 +38,7 @@ PYTHON: Final = f"{HOME}/bin/python"
 SCRIPT: Final = f"{HOME}/bin/dynamo-webhooks"
 CI: Final = os.environ.get("CI") == "true"
 WAIT_SECONDS: Final = 2400  # for two releases at once; two idle cores take three minutes
+pytestmark = pytest.mark.slow("compiles modules for two C libraries")
 # what tests the compiled modules
 COMPILED: Final = [f"tests/{room}" for room in ("admission", "api", "conversion", "laws", "policies", "webhooks")]
 

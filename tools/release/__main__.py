@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -37,18 +38,20 @@ def main() -> int:
 
 def _build_files(scratch: Path, source: Source) -> Path:
     """A folder with all files of the release."""
-    exported, target, environment, root = (scratch / name for name in ("source", "release", "environment", "root"))
-    for folder in (exported, target):
-        folder.mkdir()
-    export(exported)
-    wheel = distributions.build_wheel(exported, target, source.epoch)
-    compiled = distributions.build_compiled(exported, target, source.epoch)
-    distributions.build_musl(exported, target, source.epoch)
-    write_pyz([wheel, *distributions.fetch(scratch / "wheels")], target / PYZ, source.epoch)
+    target, environment, root = (scratch / name for name in ("release", "environment", "root"))
     named = target / f"dynamo-webhooks-{source.version}"
-    extension = vsix.install(exported)
-    vsix.build(extension, target / PYZ, Path(f"{named}.vsix"), source.epoch)
-    vsix.write_bill(extension, Path(f"{named}-vscode.cdx.json"), source)
+    target.mkdir()
+    # compilers use one core each
+    with ThreadPoolExecutor() as pool:
+        glibc = pool.submit(distributions.build_compiled, _export(scratch / "glibc"), target, source.epoch)
+        musl = pool.submit(distributions.build_musl, _export(scratch / "musl"), target, source.epoch)
+        exported = _export(scratch / "source")
+        wheel = distributions.build_wheel(exported, target, source.epoch)
+        write_pyz([wheel, *distributions.fetch(scratch / "wheels")], target / PYZ, source.epoch)
+        extension = vsix.install(exported)
+        vsix.build(extension, target / PYZ, Path(f"{named}.vsix"), source.epoch)
+        vsix.write_bill(extension, Path(f"{named}-vscode.cdx.json"), source)
+        compiled, _ = glibc.result(), musl.result()
     python = image.install(compiled, environment)
     image.write_bill(python, Path(f"{named}.cdx.json"), source)
     image.collect(python, root)
@@ -59,6 +62,12 @@ def _build_files(scratch: Path, source: Source) -> Path:
     sums = "".join(f"{sha256(file)}  {file.name}\n" for file in sorted(target.iterdir()))
     (target / "SHA256SUMS").write_text(sums, "utf-8")
     return target
+
+
+def _export(folder: Path) -> Path:
+    folder.mkdir()
+    export(folder)
+    return folder
 
 
 if __name__ == "__main__":

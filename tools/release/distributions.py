@@ -13,7 +13,7 @@ from typing import Final
 from tools.release.archives import read_zip
 from tools.release.source import ROOT, ReleaseError
 
-_TIMEOUT_SECONDS: Final = 900  # for each program
+_TIMEOUT_SECONDS: Final = 1800  # for each program; compilers take three minutes of an idle core
 _HOOK: Final = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1], {'--build-option': sys.argv[2:]})"
 MAX_GLIBC_MINOR: Final = 28  # the newest 2.x that compiled modules may need: that of the oldest systems with a Python that is supported
 MIN_MUSL_MINOR: Final = 2  # the oldest 1.x of musl that still gets fixes
@@ -39,8 +39,6 @@ def build_musl(source: Path, target: Path, epoch: int) -> Path:
     """Builds the same for musl, with this interpreter's headers. Raises: ReleaseError without its compiler, or where it needs glibc."""
     if not shutil.which("musl-gcc"):
         raise ReleaseError("musl-gcc must be installed, got none on the PATH; install Debian's musl-tools")
-    for module in source.rglob("*.so"):
-        module.unlink()  # of glibc, which setuptools would pack, too
     suffix = str(sysconfig.get_config_var("EXT_SUFFIX")).replace("-gnu.", "-musl.")
     compiler = "musl-gcc -idirafter /usr/include"  # where Debian's Python has a header that its others include
     wheel = _compile(source, target, f"musllinux_1_{MIN_MUSL_MINOR}", compiler, SOURCE_DATE_EPOCH=str(epoch), SETUPTOOLS_EXT_SUFFIX=suffix)

@@ -13,7 +13,7 @@ from typing import Final
 from tools.release.archives import read_zip
 from tools.release.source import ROOT, ReleaseError
 
-_TIMEOUT_SECONDS: Final = 1800  # for each program; compilers take three minutes of an idle core
+_TIMEOUT_SECONDS: Final = 1800  # for each program; compilers take a minute of an idle core
 _HOOK: Final = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1], {'--build-option': sys.argv[2:]})"
 MAX_GLIBC_MINOR: Final = 28  # the newest 2.x that compiled modules may need: that of the oldest systems with a Python that is supported
 MIN_MUSL_MINOR: Final = 2  # the oldest 1.x of musl that still gets fixes
